@@ -1,0 +1,1 @@
+"""Pure metrics: arrays and weights in, arrays out."""

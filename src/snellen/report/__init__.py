@@ -1,0 +1,1 @@
+"""Cards to terminal, Markdown, CSV and one-file HTML. Shows; never computes."""

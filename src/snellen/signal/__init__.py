@@ -1,0 +1,1 @@
+"""Raw recordings to arrays. Knows no task."""

@@ -1,0 +1,1 @@
+"""Files that are never half-written, and the run folder."""

@@ -1,0 +1,1 @@
+"""One folder a task. Tasks never import one another."""

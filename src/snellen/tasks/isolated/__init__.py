@@ -1,0 +1,1 @@
+"""Which sign is this clip?"""
