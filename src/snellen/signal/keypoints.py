@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snellen.digest import digest_json, digest_array
+from snellen.digest import digest_array, digest_json
 
-__all__ = ["Block", "Keypoints", "Layout"]
+__all__ = ["Block", "Keypoints", "Layout", "gather"]
 
 
 @dataclass(frozen=True, slots=True)
