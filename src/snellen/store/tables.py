@@ -96,12 +96,13 @@ def csv_bytes(table: pa.Table) -> bytes:
     Text that starts with ``= + - @``, a tab or a carriage return gets a leading
     apostrophe; numbers stay numbers; null is an empty cell. The apostrophe is
     not taken away when such a file is read: machines exchange Parquet or JSON.
+    Lines end in CR LF (RFC 4180), which also makes Python quote either of them.
 
     >>> csv_bytes(pa.table({"label": ["=1+1", None], "n": [-1, 2]}))
-    b"label,n\n'=1+1,-1\n,2\n"
+    b"label,n\r\n'=1+1,-1\r\n,2\r\n"
     """
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([_defused(name) for name in table.column_names])
     columns = [column.to_pylist() for column in table.columns]
     for row in zip(*columns, strict=True):
