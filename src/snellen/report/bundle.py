@@ -1,0 +1,176 @@
+"""What one report shows, and what of it has no figure.
+
+A report must not hide what it does not know: :func:`unmeasured` walks through
+everything a bundle holds and lists each figure that is not there, with its
+state and its reason.
+
+*Conventions*: cards keep the order they are given in. The headline protocol is
+the ladder's; without a ladder it is that of the first card. Mappings are shown
+sorted by key, so that a bundle read back from disk gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from snellen.core.card import Scorecard
+from snellen.core.cells import Cell, Measured
+from snellen.core.findings import Audit, Finding
+from snellen.core.ladder import Ladder, LadderCell, Rung, Winner
+from snellen.report.text import clean, shorten
+
+__all__ = ["Bundle", "Unmeasured", "card_names", "findings", "silences", "unmeasured"]
+
+SEVERITIES = ("leak", "warning", "note")
+LABELS_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A title, and whatever was made: an audit, a ladder, scorecards."""
+
+    title: str
+    audit: Audit | None
+    ladder: Ladder | None
+    cards: tuple[Scorecard, ...]
+
+    @property
+    def headline_protocol(self) -> str | None:
+        """The protocol whose figures stand at the top."""
+        if self.ladder is not None:
+            return self.ladder.headline
+        return self.cards[0].protocol if self.cards else None
+
+    @property
+    def headline_rung(self) -> Rung | None:
+        """The ladder's headline rung."""
+        rungs = self.ladder.rungs if self.ladder is not None else ()
+        return next((rung for rung in rungs if rung.protocol == self.headline_protocol), None)
+
+    @property
+    def headline_winner(self) -> Winner | None:
+        """The best model of the headline rung."""
+        winners = self.ladder.winners if self.ladder is not None else ()
+        return next((won for won in winners if won.protocol == self.headline_protocol), None)
+
+    @property
+    def lead_cards(self) -> tuple[Scorecard, ...]:
+        """Cards of the headline protocol."""
+        return tuple(card for card in self.cards if card.protocol == self.headline_protocol)
+
+    @property
+    def other_cards(self) -> tuple[Scorecard, ...]:
+        """Cards of all other protocols."""
+        return tuple(card for card in self.cards if card.protocol != self.headline_protocol)
+
+    def ladder_cell(self, model: str, protocol: str) -> LadderCell | None:
+        """What the ladder holds of a model under a protocol."""
+        cells = self.ladder.cells if self.ladder is not None else ()
+        return next((x for x in cells if x.model == model and x.protocol == protocol), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """One thing without a figure: where it would stand, what it is, and its cell.
+
+    ``where`` names every place that lacks it for the same reason.
+    """
+
+    where: str
+    what: str
+    cell: Cell
+
+
+def card_names(cards: tuple[Scorecard, ...]) -> tuple[str, ...]:
+    """A name for each card: model and protocol, and the seed where these repeat."""
+    plain = [f"{shorten(card.model, 40)}, {shorten(card.protocol, 40)}" for card in cards]
+    return tuple(
+        f"{name}, seed {shorten(card.contract.get('seed', 'not recorded'), 40)}"
+        if plain.count(name) > 1
+        else name
+        for name, card in zip(plain, cards, strict=True)
+    )
+
+
+def findings(audit: Audit) -> tuple[Finding, ...]:
+    """The findings of an audit, leaks first."""
+    return tuple(sorted(audit.corpus.findings, key=lambda x: SEVERITIES.index(x.severity)))
+
+
+def silences(bundle: Bundle) -> tuple[str, ...]:
+    """What the data cannot tell, each once, in the order in which it was said."""
+    said = list(bundle.audit.corpus.silent) if bundle.audit is not None else []
+    for card in bundle.cards:
+        said.extend(card.silent)
+    return tuple(dict.fromkeys(said))
+
+
+def unmeasured(bundle: Bundle) -> tuple[Unmeasured, ...]:
+    """Everything in a bundle that has no figure."""
+    found: list[Unmeasured] = []
+    if bundle.audit is not None:
+        found.extend(_of_audit(bundle.audit))
+    if bundle.ladder is not None:
+        found.extend(_of_ladder(bundle.ladder))
+    names = card_names(bundle.cards)
+    for name, card in zip(names, bundle.cards, strict=True):
+        found.extend(_of_card(name, card))
+    # What is missing everywhere for one reason is said once.
+    places: dict[tuple[str, Cell], list[str]] = {}
+    for one in found:
+        places.setdefault((one.what, one.cell), []).append(one.where)
+    everywhere = list(names) if len(names) > 1 else None
+    return tuple(
+        Unmeasured(f"all {len(where)} cards" if where == everywhere else "; ".join(where), *key)
+        for key, where in places.items()
+    )
+
+
+def _of_audit(audit: Audit) -> Iterator[Unmeasured]:
+    corpus = audit.corpus
+    named = {
+        "frames": corpus.frames,
+        "missing keypoints": corpus.missing,
+        "exact duplicates": corpus.exact_duplicates,
+        "near duplicates": corpus.near_duplicates,
+    }
+    named |= {f"groups: {level}": value for level, value in sorted(corpus.groups.items())}
+    for what, value in named.items():
+        if isinstance(value, Cell):
+            yield Unmeasured("audit", what, value)
+    for split in audit.splits:
+        for level, why in sorted(split.unknown_levels.items()):
+            yield Unmeasured(f"audit of {clean(split.protocol)}", f"level: {level}", why)
+
+
+def _of_ladder(ladder: Ladder) -> Iterator[Unmeasured]:
+    where = "protocol ladder"
+    for protocol, why in sorted(ladder.missing_rungs.items()):
+        yield Unmeasured(where, f"protocol {protocol}", why)
+    cells: list[tuple[str, Cell]] = []
+    for x in ladder.cells:
+        cells.append((f"accuracy of {x.model}, {x.protocol}", x.accuracy))
+        cells.append((f"macro F1 of {x.model}, {x.protocol}", x.macro_f1))
+    cells += [(f"gap of {x.model}, {x.leaky} to {x.honest}", x.difference) for x in ladder.gaps]
+    cells += [(f"lead of {x.model}, {x.protocol}", x.lead) for x in ladder.winners]
+    for what, cell in cells:
+        if not isinstance(cell, Measured):
+            yield Unmeasured(where, what, cell)
+
+
+def _of_card(name: str, card: Scorecard) -> Iterator[Unmeasured]:
+    for score in card.scores:
+        if not isinstance(score.cell, Measured):
+            yield Unmeasured(name, f"{score.measure} ({score.slice})", score.cell)
+    # Classes without a recall usually share one reason: one line for all of them.
+    alike: dict[Cell, list[str]] = {}
+    for row in card.classes:
+        if not isinstance(row.recall, Measured):
+            alike.setdefault(row.recall, []).append(row.label)
+    for cell, labels in alike.items():
+        listed = ", ".join(shorten(label, 40) for label in labels[:LABELS_NAMED])
+        rest = f" and {len(labels) - LABELS_NAMED} more" if len(labels) > LABELS_NAMED else ""
+        yield Unmeasured(name, f"recall of {listed}{rest}", cell)
+    if card.reliability is not None and not isinstance(card.reliability.ece, Measured):
+        yield Unmeasured(name, "calibration error (ECE)", card.reliability.ece)

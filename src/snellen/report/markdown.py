@@ -1,0 +1,222 @@
+"""A bundle as one Markdown text, for a pull request or a README.
+
+*Conventions*: GitHub's dialect; the same sections as the page, without
+pictures. Everything from outside is cleaned and escaped, so that no label can
+open a tag, a link, a table cell or a code span. The per-class table is given
+for the headline protocol only; the CSV tables hold the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from snellen.core.card import LeakMark, Scorecard, signature_line
+from snellen.core.cells import Cell, Measured
+from snellen.core.findings import Audit, SplitAudit
+from snellen.core.ladder import Ladder, Winner
+from snellen.report import text
+from snellen.report.bundle import Bundle, card_names, findings, silences, unmeasured
+
+__all__ = ["escape", "markdown_report", "table"]
+
+# What opens a tag, a span, a table cell, a mention or an address anywhere in a line, and what
+# opens a list or a heading at its start. Brackets alone are harmless where no reference is defined.
+SPECIAL = re.compile(r"([\\`*_<>#|~$&@]|\](?=[(:\[])|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+START = re.compile(r"^(\d*)([-+=.)\[])")
+
+
+def markdown_report(bundle: Bundle) -> str:
+    """The whole report, ending in a newline."""
+    blocks = [f"# {escape(bundle.title)}", *_headline(bundle), "## Protocol ladder"]
+    blocks += _ladder(bundle.ladder) if bundle.ladder else ["No protocol ladder is here."]
+    blocks.append("## Model by model")
+    for name, card in zip(card_names(bundle.cards), bundle.cards, strict=True):
+        blocks += _card(name, card, lead=card.protocol == bundle.headline_protocol)
+    if not bundle.cards:
+        blocks.append("No scorecard is here.")
+    blocks.append("## Audit of the data")
+    blocks += _audit(bundle.audit) if bundle.audit else ["No audit is here."]
+    blocks += _unmeasured(bundle)
+    blocks += _reproduce(bundle)
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def escape(value: str) -> str:
+    r"""``value`` so that Markdown shows it as it is, on one line.
+
+    >>> escape("a|b <i>")
+    'a\\|b \\<i\\>'
+    """
+    return START.sub(r"\1\\\2", SPECIAL.sub(r"\\\1", text.clean(value).strip()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are escaped here."""
+    lines = [head, ["---"] * len(head)]
+    body = [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), *body])
+
+
+def _bullets(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _full(cell: Cell, unit: text.Unit = "share") -> str:
+    return text.short(cell, unit) if isinstance(cell, Measured) else escape(text.words(cell))
+
+
+def _points(cell: Cell) -> str:
+    return f"{_full(cell, 'difference')}{' points' if isinstance(cell, Measured) else ''}"
+
+
+def _leaks(marks: Sequence[LeakMark]) -> str:
+    return _bullets(
+        f"**leaks ({escape(mark.level)})**: {escape(mark.sentence)} "
+        f"{text.part_of(mark.test_clips_touched, mark.test_clips)} test clips."
+        for mark in marks
+    )
+
+
+def _headline(bundle: Bundle) -> Iterator[str]:
+    ladder, won, rung = bundle.ladder, bundle.headline_winner, bundle.headline_rung
+    if ladder is None:
+        yield "No protocol ladder is part of this report, so no model is ranked."
+        return
+    if rung is not None and rung.leaks:
+        yield "**This figure leaks**, although the protocol is the strictest that could be run:"
+        yield _leaks(rung.leaks)
+    held = bundle.ladder_cell(won.model, won.protocol) if won is not None else None
+    if won is None or held is None:
+        yield f"No model has a figure under {escape(ladder.headline)}."
+    else:
+        yield f"**{escape(won.model)}, {escape(won.protocol)}: {_full(held.accuracy)}** (right, %)"
+    yield f"> {escape(ladder.flip_sentence)}"
+    yield (
+        f"{escape(ladder.corpus)}: {text.count(ladder.clips)} clips, "
+        f"{text.count(ladder.classes)} classes. Shares in percent with 95 % intervals."
+    )
+
+
+def _ladder(ladder: Ladder) -> Iterator[str]:
+    cells = {(cell.model, cell.protocol): cell.accuracy for cell in ladder.cells}
+    protocols = [rung.protocol for rung in ladder.rungs]
+    rows = [
+        [model, *(_or_not_run(cells.get((model, protocol))) for protocol in protocols)]
+        for model in ladder.models
+    ]
+    rows.append(["kept apart", *(rung.protects or "nothing" for rung in ladder.rungs)])
+    rows.append(
+        ["leaks", *(", ".join(x.level for x in rung.leaks) or "none" for rung in ladder.rungs)]
+    )
+    yield table(["Model", *map(escape, protocols)], rows)
+    yield "Who wins:"
+    yield _bullets(_winner(won) for won in ladder.winners)
+    yield "What the leak is worth:"
+    yield _bullets(
+        f"{escape(gap.model)}, {escape(gap.leaky)} minus {escape(gap.honest)}: "
+        f"{_points(gap.difference)}"
+        for gap in ladder.gaps
+    )
+
+
+def _or_not_run(cell: Cell | None) -> str:
+    return "not run" if cell is None else text.short(cell)
+
+
+def _winner(won: Winner) -> str:
+    line = f"{escape(won.protocol)}: **{escape(won.model)}**"
+    if won.runner_up is None:
+        return line
+    chance = "" if won.p is None else f"{text.p_value(won.p)}, "
+    return (
+        f"{line}, ahead of {escape(won.runner_up)} by {_points(won.lead)} "
+        f"({chance}{escape(won.test)})"
+    )
+
+
+def _card(name: str, card: Scorecard, *, lead: bool) -> Iterator[str]:
+    yield f"### {escape(name)}"
+    yield _leaks(card.leaks)
+    yield text.intake_sentence(card.intake)
+    yield table(
+        ["Measure", "Clips", "Figure", "Interval, or why there is no figure"],
+        [
+            [
+                score.measure,
+                score.slice,
+                text.short(score.cell, text.unit_of(score.measure)),
+                text.reason(score.cell),
+            ]
+            for score in card.scores
+        ],
+    )
+    if card.confusion.top:
+        yield "Most often taken for each other:"
+        yield _bullets(
+            f"{escape(x.truth)} → {'no answer' if x.answer is None else escape(x.answer)}: "
+            f"{text.count(x.count)}"
+            for x in card.confusion.top
+        )
+    if lead:
+        rows = [
+            [row.label, f"{row.correct}/{row.support}", text.short(row.recall)]
+            for row in card.classes
+        ]
+        classes = table(["Class", "Right", "Recall"], rows)
+        yield f"<details><summary>Class by class</summary>\n\n{classes}\n\n</details>"
+
+
+def _audit(audit: Audit) -> Iterator[str]:
+    yield _bullets(
+        f"**{escape(finding.severity)}** ({escape(finding.code)}): {escape(finding.sentence)}"
+        for finding in findings(audit)
+    )
+    corpus = audit.corpus
+    yield (
+        f"{escape(corpus.name)}: {text.count(corpus.clips)} clips, "
+        f"{text.count(corpus.classes)} classes of {text.count(corpus.clips_per_class_min)} to "
+        f"{text.count(corpus.clips_per_class_max)} clips."
+    )
+    for split in audit.splits:
+        yield from _split(split)
+
+
+def _split(split: SplitAudit) -> Iterator[str]:
+    yield f"### Split: {escape(split.protocol)}"
+    yield _leaks(split.leaks)
+    known = [
+        [
+            level.level,
+            text.count(level.groups),
+            text.count(level.crossing_train_test),
+            text.part_of(level.test_clips_touched, level.test_clips),
+            f"{level.definition} Touched: {level.touched_definition}",
+        ]
+        for level in split.levels
+    ]
+    unknown = [
+        [level, text.state(why), text.state(why), text.state(why), text.reason(why)]
+        for level, why in sorted(split.unknown_levels.items())
+    ]
+    head = ["Level", "Groups", "In train and test", "Test clips touched", "Definition"]
+    yield table(head, known + unknown)
+
+
+def _unmeasured(bundle: Bundle) -> Iterator[str]:
+    yield "## What was not measured"
+    yield _bullets(escape(sentence) for sentence in silences(bundle))
+    rows = [[x.where, x.what, text.state(x.cell), text.reason(x.cell)] for x in unmeasured(bundle)]
+    yield table(["Where", "What", "State", "Why"], rows) if rows else "Every figure has a value."
+
+
+def _reproduce(bundle: Bundle) -> Iterator[str]:
+    yield "## How to check this report"
+    if not bundle.cards:
+        yield "No model was scored, so there is no card to recompute."
+        return
+    yield "`snellen verify RUN` recomputes each card from its answers, truth and split."
+    yield _bullets(
+        f"{escape(name)}: {escape(signature_line(card))}"
+        for name, card in zip(card_names(bundle.cards), bundle.cards, strict=True)
+    )

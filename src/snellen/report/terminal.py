@@ -1,0 +1,177 @@
+"""Cards, ladders and audits as rich tables for a terminal of 80 columns.
+
+*Conventions*: a renderable is returned and nothing is printed. Strings from
+outside become plain ``Text``, so that square brackets in a label are no markup
+and control characters never reach the terminal. A figure that is not there
+shows its state, and the reason stands below the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from snellen.core.card import Scorecard, signature_line
+from snellen.core.cells import Cell, Measured
+from snellen.core.findings import Audit, CorpusAudit, SplitAudit
+from snellen.core.ladder import Ladder
+from snellen.report import text
+from snellen.report.bundle import findings
+
+__all__ = ["audit_tables", "card_table", "ladder_table"]
+
+MODEL_CHARACTERS = 20
+STYLES = {"leak": "bold red", "warning": "yellow", "note": "dim"}
+
+
+def ladder_table(ladder: Ladder) -> Group:
+    """Accuracy by model and protocol, who wins, and what the leak is worth."""
+    table = _table("Right, % of test clips [95 % interval]")
+    table.add_column("model", max_width=MODEL_CHARACTERS, overflow="fold")
+    # Up to three protocols fit 80 columns unbroken; with more the intervals wrap.
+    figure = len("88.5 [86.6, 90.4]") if len(ladder.rungs) <= 3 else None
+    for rung in ladder.rungs:
+        table.add_column(_plain(rung.protocol), overflow="fold", min_width=figure)
+    cells = {(cell.model, cell.protocol): cell.accuracy for cell in ladder.cells}
+    best = {(won.model, won.protocol) for won in ladder.winners}
+    notes: list[tuple[str, Cell]] = []
+    for model in ladder.models:
+        row: list[Text] = [_plain(model)]
+        for rung in ladder.rungs:
+            key = (model, rung.protocol)
+            cell = cells.get(key)
+            row.append(_figure(cell, style="bold" if key in best else ""))
+            if cell is not None and not isinstance(cell, Measured):
+                notes.append((f"{model}, {rung.protocol}", cell))
+        table.add_row(*row)
+    table.add_section()
+    leaks = [", ".join(mark.level for mark in rung.leaks) for rung in ladder.rungs]
+    table.add_row(
+        Text("leaks"), *(_plain(x, "red") if x else Text("none", style="dim") for x in leaks)
+    )
+    notes += [(f"protocol {name}", why) for name, why in sorted(ladder.missing_rungs.items())]
+    gaps = [
+        Text.assemble(
+            _plain(f"{gap.model}: {gap.leaky} minus {gap.honest} "),
+            _figure(gap.difference, "difference"),
+            " points" if isinstance(gap.difference, Measured) else "",
+        )
+        for gap in ladder.gaps
+    ]
+    return Group(table, *gaps, _plain(ladder.flip_sentence, "bold"), *_notes(notes))
+
+
+def card_table(card: Scorecard) -> Group:
+    """The scores of a card, its leaks, its intake and its signature."""
+    table = _table(f"{card.model}, {card.protocol}")
+    table.add_column("measure", overflow="fold")
+    table.add_column("clips", overflow="fold")
+    table.add_column("figure", no_wrap=True)
+    table.add_column("rests on", overflow="fold")
+    notes: list[tuple[str, Cell]] = []
+    for score in card.scores:
+        cell = score.cell
+        if isinstance(cell, Measured):
+            groups = "not grouped" if cell.groups is None else f"{text.count(cell.groups)} groups"
+            rests_on = f"{text.count(cell.n)} clips, {groups}"
+        else:
+            rests_on = "see below"
+            notes.append((f"{score.measure}, {score.slice}", cell))
+        figure = _figure(cell, text.unit_of(score.measure))
+        table.add_row(_plain(score.measure), _plain(score.slice), figure, rests_on)
+    leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in card.leaks]
+    return Group(
+        *leaks,
+        table,
+        *_notes(notes),
+        Text(text.intake_sentence(card.intake)),
+        _plain(signature_line(card), "dim"),
+    )
+
+
+def audit_tables(audit: Audit) -> Group:
+    """Findings, what the corpus holds, and what crosses in each split."""
+    parts: list[RenderableType] = [
+        Text.assemble(
+            (f"{finding.severity} ", STYLES[finding.severity]),
+            _plain(f"{finding.code}: {finding.sentence}"),
+        )
+        for finding in findings(audit)
+    ]
+    parts.append(_corpus_table(audit.corpus))
+    for split in audit.splits:
+        parts.extend(_split_parts(split))
+    parts += [_plain(f"This data cannot tell: {x}", "dim") for x in audit.corpus.silent]
+    return Group(*parts)
+
+
+def _corpus_table(corpus: CorpusAudit) -> Table:
+    table = _table(f"Corpus {corpus.name}")
+    table.show_header = False
+    table.add_column("what")
+    table.add_column("figure", overflow="fold")
+    low, high = text.count(corpus.clips_per_class_min), text.count(corpus.clips_per_class_max)
+    rows = [
+        ("clips", text.count(corpus.clips)),
+        ("classes", f"{text.count(corpus.classes)}, of {low} to {high} clips"),
+        ("out of vocabulary", text.count(corpus.out_of_vocabulary)),
+        ("frames", text.quantity(corpus.frames)),
+    ]
+    rows += [(f"groups: {x}", text.quantity(n)) for x, n in sorted(corpus.groups.items())]
+    if isinstance(corpus.missing, tuple):
+        rows += [(f"missing: {x.name}", text.part_of(x.part, x.whole)) for x in corpus.missing]
+    else:
+        rows.append(("missing keypoints", text.words(corpus.missing)))
+    exact, near = corpus.exact_duplicates, corpus.near_duplicates
+    sets = f"{text.count(len(exact))} sets" if isinstance(exact, tuple) else text.words(exact)
+    rows.append(("exact duplicates", sets))
+    if isinstance(near, Cell):
+        rows.append(("near duplicates", text.words(near)))
+    else:
+        within = text.part_of(near.within_above, near.within_pairs)
+        between = text.part_of(near.between_above, near.between_pairs)
+        rows.append(("near, one class", f"{within} pairs above {text.number(near.threshold)}"))
+        rows.append(("near, base rate", f"{between} pairs of different classes"))
+    for what, figure in rows:
+        table.add_row(_plain(what), _plain(figure))
+    return table
+
+
+def _split_parts(split: SplitAudit) -> list[RenderableType]:
+    table = _table(f"Split {split.protocol}")
+    table.add_column("level", overflow="fold")
+    table.add_column("groups", justify="right")
+    table.add_column("in train and test", justify="right")
+    table.add_column("test clips touched", overflow="fold")
+    for level in split.levels:
+        table.add_row(
+            _plain(level.level),
+            text.count(level.groups),
+            text.count(level.crossing_train_test),
+            text.part_of(level.test_clips_touched, level.test_clips),
+        )
+    unknown = sorted(split.unknown_levels.items())
+    leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in split.leaks]
+    return [table, *leaks, *_notes([(f"level {level}", why) for level, why in unknown])]
+
+
+def _table(title: str) -> Table:
+    return Table(title=_plain(title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+
+
+def _plain(value: str, style: str = "") -> Text:
+    return Text(text.clean(value), style=style)
+
+
+def _figure(cell: Cell | None, unit: text.Unit = "share", style: str = "") -> Text:
+    if cell is None:
+        return Text("not run", style="italic")
+    return Text(text.short(cell, unit), style=style if isinstance(cell, Measured) else "italic")
+
+
+def _notes(notes: Iterable[tuple[str, Cell]]) -> Sequence[Text]:
+    return [_plain(f"{what}: {text.words(cell)}", "dim") for what, cell in notes]
