@@ -135,8 +135,23 @@ def npy_from_bytes(data: bytes, where: str) -> np.ndarray:
     count = math.prod(header.shape)
     if count == 0 or header.dtype.itemsize == 0:
         return np.zeros(header.shape, header.dtype)
+    return _numbers(data, header, count, where).reshape(
+        header.shape, order="F" if header.fortran_order else "C"
+    )
+
+
+def _numbers(data: bytes, header: NpyHeader, count: int, where: str) -> np.ndarray:
+    """The flat array, its booleans and letters made sure to be such."""
     flat = np.frombuffer(data, header.dtype, count=count, offset=header.start)
-    return flat.reshape(header.shape, order="F" if header.fortran_order else "C")
+    if header.dtype.kind == "b":
+        # A boolean byte of 2 is neither True nor False to NumPy's operators.
+        truth: np.ndarray = flat.view(np.uint8) != 0
+        return truth
+    if header.dtype.kind == "U":
+        codes = flat.view(header.dtype.byteorder + "u4")
+        if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))).any():
+            raise BadInput(Fault(where, "letters that do not exist", "Unicode text"))
+    return flat
 
 
 def read_npy(path: Path, *, where: str | None = None) -> np.ndarray:

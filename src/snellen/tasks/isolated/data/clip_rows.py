@@ -30,6 +30,8 @@ COLUMNS = (
 )
 REQUIRED = ("clip_id", "label")
 OFFICIAL = ("train", "val", "test")
+# Words of many scripts are written with these two; all other invisible letters are refused.
+JOINERS = {0x200C: None, 0x200D: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _cell_faults(cells: dict[str, str], where: str, row: int) -> list[Fault]:
         limit = MAX_LABEL_LENGTH if field == "label" else MAX_ID_LENGTH
         if len(text) > limit:
             faults.append(Fault(where, f"{len(text)} characters", f"at most {limit}", row, field))
-        elif not text.isprintable():
+        elif not text.translate(JOINERS).isprintable():
             faults.append(Fault(where, f"{text!r}", "printable characters", row, field))
     if not cells["clip_id"]:
         faults.append(Fault(where, "an empty name", "a name for each clip", row, "clip_id"))

@@ -23,6 +23,7 @@ from snellen.signal.arrays import read_npz
 from snellen.signal.keypoints import gather
 from snellen.signal.layouts import from_flat, layout_by_name
 from snellen.tasks.isolated.data.clip_features import masked
+from snellen.tasks.isolated.data.packed import name_faults
 from snellen.tasks.isolated.data.recordings import Recordings, recordings
 
 __all__ = ["read"]
@@ -49,10 +50,13 @@ def read(path: Path, layout: str | None) -> Recordings:  # noqa: ARG001 - reader
     if x.ndim != 3 or x.shape[2] != WIDTH or x.dtype.kind != "f" or 0 in x.shape:
         allowed = f"floats of shape (clips, frames, {WIDTH})"
         faults.append(Fault(where, f"{x.dtype} of shape {x.shape}", allowed, None, "x"))
-    for name, column, kind in (("sign", signs, "U"), ("clip", numbers, "i")):
-        if column.dtype.kind != kind or column.shape != x.shape[:1] or column.size > MAX_CLIPS:
-            seen = f"{column.dtype} of shape {column.shape}"
+    faults.extend(name_faults(signs, "sign", where))
+    for name, column in (("sign", signs), ("clip", numbers)):
+        if column.shape != x.shape[:1] or column.size > MAX_CLIPS:
+            seen = f"shape {column.shape}"
             faults.append(Fault(where, seen, "one value a clip", None, name))
+    if numbers.dtype.kind not in "iu":
+        faults.append(Fault(where, f"an array of {numbers.dtype}", "integers", None, "clip"))
     if faults:
         raise BadInput(faults)
     labels = [str(sign) for sign in signs]

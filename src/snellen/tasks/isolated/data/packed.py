@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from snellen.errors import BadInput, Fault
-from snellen.limits import MAX_CLIPS, MAX_FRAMES
+from snellen.limits import MAX_CLIPS, MAX_FRAMES, MAX_LABEL_LENGTH
 
-__all__ = ["check_columns", "check_frames", "names_of", "split_clips"]
+__all__ = ["check_columns", "check_frames", "name_faults", "names_of", "split_clips"]
 
 
 def check_columns(
@@ -35,16 +35,27 @@ def check_columns(
             faults.append(Fault(where, f"{column.size} clips", f"{clips}, at least 1", None, name))
     for name in indices:
         names = arrays[f"{name}_names"]
-        if names.ndim != 1 or names.dtype.kind != "U":
-            faults.append(
-                Fault(where, f"an array of {names.dtype}", "names", None, f"{name}_names")
-            )
-        elif arrays[name].size and not _within(arrays[name], 0, names.size - 1):
-            faults.append(
-                Fault(where, "an index without a name", f"0 to {names.size - 1}", None, name)
-            )
+        found = name_faults(names, f"{name}_names", where)
+        if not found and len(set(names.tolist())) != names.size:
+            found = [Fault(where, "a name twice", "each name once", None, f"{name}_names")]
+        if not found and arrays[name].size and not _within(arrays[name], 0, names.size - 1):
+            allowed = f"0 to {names.size - 1}"
+            found = [Fault(where, "an index without a name", allowed, None, name)]
+        faults.extend(found)
     if faults:
         raise BadInput(faults)
+
+
+def name_faults(names: np.ndarray, field: str, where: str) -> list[Fault]:
+    """What keeps an array from being a list of names."""
+    if names.ndim != 1 or names.dtype.kind != "U":
+        seen = f"{names.dtype} of shape {names.shape}"
+        return [Fault(where, seen, "a list of names", None, field)]
+    return [
+        Fault(where, f"{name!r}", "a printable name, not empty", k, field)
+        for k, name in enumerate(names.tolist(), start=1)
+        if not 0 < len(name) <= MAX_LABEL_LENGTH or not name.isprintable() or name != name.strip()
+    ]
 
 
 def check_frames(length: np.ndarray, frames: np.ndarray, where: str) -> None:
