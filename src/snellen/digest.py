@@ -83,7 +83,7 @@ def digest_array(array: np.ndarray) -> str:
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     head = f"{little.dtype.str}|{little.shape}|".encode()
     digest = hashlib.sha256(head)
-    digest.update(memoryview(little).cast("B") if little.size else b"")
+    digest.update(little.data.cast("B") if little.size else b"")
     return digest.hexdigest()
 
 

@@ -7,8 +7,6 @@ answers, truth and split give the same bytes on any machine. Shares lie in
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -166,7 +164,3 @@ def card_from_json(data: bytes, where: str) -> Scorecard:
         raise BadInput(Fault(where, f"format {card.format!r}", FORMAT, field="format"))
     return card
 
-
-def cell_of(value: Any) -> Cell:
-    """Decode one cell from plain JSON types."""
-    return msgspec.convert(value, type=Cell)

@@ -1,0 +1,190 @@
+"""From ragged recordings to one array all models of a comparison share.
+
+``snellen-1`` fills missing points by straight lines in time (and keeps the
+mask), puts the origin at the clip's median mid-shoulder, turns metric
+skeletons so that the shoulders face the sensor, divides by the clip's median
+shoulder width seen from the front, and resamples the whole clip in time.
+Nothing is fitted: each clip is treated alone, so no fold can leak through it.
+
+*Conventions*: values float32 (clips, frames, points * dims), point-major; mask
+bool (clips, frames, points), True where the point was really seen. A layout
+without shoulders (a data glove) keeps its sensor values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from snellen.digest import digest_array, digest_json
+from snellen.signal.keypoints import Keypoints, Layout
+
+__all__ = ["NAME", "Prepared", "points_used", "prepare", "settings_of"]
+
+NAME = "snellen-1"
+FRAMES = 64
+# Legs stand still in signing and the 468 face points drown the hands.
+LEFT_OUT = ("legs", "face")
+CLIPS_AT_ONCE = 512
+SMALLEST_WIDTH = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Arrays of equal length for all clips, aligned with the corpus's items."""
+
+    items: tuple[str, ...]
+    values: np.ndarray
+    mask: np.ndarray
+    settings: dict[str, object]
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the recipe: two models may be compared only if it is the same."""
+        return digest_json(self.settings)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the arrays themselves."""
+        return digest_json([digest_array(self.values), digest_array(self.mask), self.settings])
+
+
+def points_used(layout: Layout) -> np.ndarray:
+    """Positions of the points a recogniser sees: all but legs and face mesh."""
+    dropped: set[int] = set()
+    for block in layout.blocks:
+        if block.name in LEFT_OUT:
+            dropped.update(range(block.start, block.stop))
+    return np.array([k for k in range(len(layout.points)) if k not in dropped], dtype=np.int64)
+
+
+def settings_of(layout: Layout, frames: int = FRAMES) -> dict[str, object]:
+    """The recipe as plain JSON, stored with every model and in every contract."""
+    return {
+        "name": NAME,
+        "layout": layout.name,
+        "frames": frames,
+        "points": [layout.points[k] for k in points_used(layout)],
+        "origin": "clip median mid-shoulder" if layout.shoulders else "none",
+        "scale": "clip median shoulder width in the image plane" if layout.shoulders else "none",
+        "yaw": "clip median shoulder line" if _turns(layout) else "none",
+        "missing": "linear in time, mask kept",
+    }
+
+
+def _turns(layout: Layout) -> bool:
+    # Only a metric sensor's depth is good enough to turn a body by.
+    return layout.shoulders is not None and layout.unit == "metre" and len(layout.dims) == 3
+
+
+def prepare(keypoints: Keypoints, *, frames: int = FRAMES) -> Prepared:
+    """All clips of a corpus as arrays of ``frames`` frames."""
+    layout = keypoints.layout
+    used = points_used(layout)
+    n, points, dims = len(keypoints), len(used), len(layout.dims)
+    values = np.zeros((n, frames, points, dims), dtype=np.float32)
+    mask = np.zeros((n, frames, points), dtype=bool)
+    for first, last in _chunks(n):
+        values[first:last], mask[first:last] = _prepare_chunk(keypoints, first, last, used, frames)
+    return Prepared(
+        items=keypoints.items,
+        values=values.reshape(n, frames, points * dims),
+        mask=mask,
+        settings=settings_of(layout, frames),
+    )
+
+
+def _chunks(n: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, n, CLIPS_AT_ONCE):
+        yield first, min(first + CLIPS_AT_ONCE, n)
+
+
+def _prepare_chunk(
+    keypoints: Keypoints, first: int, last: int, used: np.ndarray, frames: int
+) -> tuple[np.ndarray, np.ndarray]:
+    start, stop = int(keypoints.offsets[first]), int(keypoints.offsets[last])
+    offsets = keypoints.offsets[first : last + 1] - start
+    present = keypoints.present[start:stop]
+    filled = filled_in_time(keypoints.values[start:stop], present, offsets)
+    if keypoints.layout.shoulders is not None:
+        filled = in_body_frame(filled, present, offsets, keypoints.layout)
+    before, after, share = resampling(offsets, frames)
+    chosen = filled[:, used]
+    values = chosen[before] * (1 - share)[..., None, None] + chosen[after] * share[..., None, None]
+    nearest = np.where(share < 0.5, before, after)
+    seen_at_all = np.logical_or.reduceat(present, offsets[:-1], axis=0)[:, used]
+    values = np.where(seen_at_all[:, None, :, None], values, 0)
+    return values, present[:, used][nearest]
+
+
+def filled_in_time(values: np.ndarray, present: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Missing points on the straight line between their last and next sighting in the clip.
+
+    Before the first sighting the first is held, after the last the last. A point
+    that a clip never shows stays 0.
+    """
+    if present.all():
+        return values
+    clip_of = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    start, stop = offsets[:-1][clip_of][:, None], offsets[1:][clip_of][:, None]
+    time = np.arange(len(values))[:, None]
+    last_seen = np.maximum.accumulate(np.where(present, time, -1), axis=0)
+    far = len(values)
+    next_seen = np.minimum.accumulate(np.where(present, time, far)[::-1], axis=0)[::-1]
+    has_last, has_next = last_seen >= start, next_seen < stop
+    left = np.where(has_last, last_seen, np.where(has_next, next_seen, time))
+    right = np.where(has_next, next_seen, left)
+    span = np.maximum(right - left, 1)
+    share = np.clip((time - left) / span, 0, 1).astype(np.float32)[..., None]
+    points = np.arange(values.shape[1])
+    return np.asarray(values[left, points] * (1 - share) + values[right, points] * share)
+
+
+def in_body_frame(
+    values: np.ndarray, present: np.ndarray, offsets: np.ndarray, layout: Layout
+) -> np.ndarray:
+    """Origin, yaw and scale of each clip from the median of its seen shoulders."""
+    if layout.shoulders is None:
+        return values
+    left, right = layout.shoulders
+    seen = present[:, left] & present[:, right]
+    out = np.empty_like(values)
+    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+        rows = np.flatnonzero(seen[start:stop]) + start
+        clip = values[start:stop]
+        if len(rows):
+            middle = np.median((values[rows, left] + values[rows, right]) / 2, axis=0)
+            line = np.median(values[rows, right] - values[rows, left], axis=0)
+            out[start:stop] = _framed(clip - middle, line, turn=_turns(layout))
+        else:
+            # No shoulder was ever seen: the clip's own centre is all there is.
+            out[start:stop] = clip - clip.reshape(-1, clip.shape[-1]).mean(axis=0)
+    return out
+
+
+def _framed(clip: np.ndarray, line: np.ndarray, *, turn: bool) -> np.ndarray:
+    if turn:
+        angle = np.arctan2(line[2], line[0])
+        cos, sin = np.cos(angle), np.sin(angle)
+        rotation = np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]], dtype=np.float32)
+        clip = clip @ rotation.T
+        line = line @ rotation.T
+    width = float(np.hypot(line[0], line[1]))
+    return clip / np.float32(width) if width > SMALLEST_WIDTH else clip
+
+
+def resampling(offsets: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each clip the two source frames and the share of the second, each (clips, frames).
+
+    >>> before, after, share = resampling(np.array([0, 3]), 5)
+    >>> before.tolist(), after.tolist(), share.tolist()
+    ([[0, 0, 1, 1, 2]], [[1, 1, 2, 2, 2]], [[0.0, 0.5, 0.0, 0.5, 0.0]])
+    """
+    lengths = np.diff(offsets)
+    at = np.linspace(0, 1, frames)[None] * (lengths[:, None] - 1)
+    below = np.minimum(np.floor(at).astype(np.int64), lengths[:, None] - 1)
+    above = np.minimum(below + 1, lengths[:, None] - 1)
+    share = (at - below).astype(np.float32)
+    return offsets[:-1, None] + below, offsets[:-1, None] + above, share

@@ -1,0 +1,34 @@
+"""Which code made a result: a finished round is reused only by the code that would make it again.
+
+*Conventions*: the id covers the source files that decide a round's answers and
+the versions of the libraries the models stand on.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+from snellen.digest import digest_bytes, digest_json
+from snellen.tasks.isolated.model import model_module
+
+__all__ = ["code_id"]
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "aeon", "numba")
+FILES = ("align.py", "rounds.py", "training.py", "model/features.py")
+
+
+def code_id(model: str) -> str:
+    """Digest of the code that trains this model and of the libraries' versions."""
+    here = Path(__file__).parent
+    sources = {name: digest_bytes((here / name).read_bytes()) for name in FILES}
+    file = getattr(model_module(model), "__file__", None)
+    sources[model] = digest_bytes(Path(file).read_bytes()) if file else "built in"
+    return digest_json({"sources": sources, "libraries": {x: _version(x) for x in LIBRARIES}})
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "not installed"

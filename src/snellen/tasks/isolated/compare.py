@@ -1,0 +1,164 @@
+"""Compare runs: paired by clip, refused when their contracts differ.
+
+*Conventions*: a side is a run folder, or one model of it written ``RUN:MODEL``.
+Sides without a model pair models of one name; one run alone pairs all its
+models. A is the first side; differences are A minus B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from snellen.core.card import Scorecard
+from snellen.core.comparison import Comparison, Pairing, compare_pairs
+from snellen.core.contract import contract_digest, require_same
+from snellen.errors import BadInput, Fault
+from snellen.store.folder import RunFolder
+from snellen.tasks.isolated import pieces
+from snellen.tasks.isolated.audit import group_names
+from snellen.tasks.isolated.card import Outcomes, outcomes_of
+
+__all__ = ["Side", "compare_runs", "side_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: a run, and one of its models or all."""
+
+    root: Path
+    model: str | None
+
+    @property
+    def name(self) -> str:
+        """As the user would write it."""
+        return str(self.root) if self.model is None else f"{self.root}:{self.model}"
+
+
+def side_of(text: str) -> Side:
+    """Read ``RUN`` or ``RUN:MODEL``.
+
+    >>> side_of("runs/isl:rocket").model
+    'rocket'
+    """
+    folder, colon, model = text.rpartition(":")
+    if colon and not Path(text).exists():
+        return Side(Path(folder), model)
+    return Side(Path(text), None)
+
+
+def compare_runs(
+    a: Side, b: Side, *, protocols: Sequence[str] | None = None, allow: Sequence[str] = ()
+) -> Comparison:
+    """Compare two sides over every protocol they share, or the given ones.
+
+    Raises:
+        Mismatch: their contracts differ; every field is named with both values.
+        BadInput: nothing to pair, or a model or protocol that is not there.
+    """
+    run_a, run_b = RunFolder.read(a.root), RunFolder.read(b.root)
+    pairs = _pairs(a, b, run_a, run_b, protocols)
+    allowed: dict[str, tuple[str, str]] = {}
+    contract = ""
+    pairings: list[Pairing] = []
+    vocabulary = pieces.get_corpus(run_a).vocabulary
+    for protocol, model_a, model_b in pairs:
+        card_a = pieces.get_card(run_a, protocol, model_a)
+        card_b = pieces.get_card(run_b, protocol, model_b)
+        allowed |= require_same(card_a.contract, card_b.contract, allow=allow)
+        contract = contract or contract_digest(card_a.contract)
+        pairings.append(_pairing(a, b, run_a, run_b, card_a, card_b))
+    return Comparison(
+        task="isolated",
+        a=a.name,
+        b=b.name,
+        contract=contract,
+        allowed=allowed,
+        family=len(pairings),
+        pairs=compare_pairs(pairings, vocabulary),
+    )
+
+
+def _pairs(
+    a: Side, b: Side, run_a: RunFolder, run_b: RunFolder, protocols: Sequence[str] | None
+) -> list[tuple[str, str, str]]:
+    in_a, in_b = pieces.cards_in(run_a), pieces.cards_in(run_b)
+    shared = [p for p in _rungs(run_a) if p in {protocol for protocol, _ in in_b}]
+    chosen = shared if protocols is None else [p for p in shared if p in protocols]
+    faults = [
+        Fault("protocol", f"{p!r} is not in both runs", f"one of: {', '.join(shared) or 'none'}")
+        for p in protocols or ()
+        if p not in shared
+    ]
+    faults += _unknown_models(a, in_a) + _unknown_models(b, in_b)
+    if faults:
+        raise BadInput(faults)
+    found: list[tuple[str, str, str]] = []
+    for protocol in chosen:
+        models_a = [m for p, m in in_a if p == protocol and a.model in (None, m)]
+        models_b = [m for p, m in in_b if p == protocol and b.model in (None, m)]
+        if a == b:
+            found += [(protocol, x, y) for x, y in combinations(models_a, 2)]
+        elif a.model is None and b.model is None:
+            found += [(protocol, x, x) for x in models_a if x in models_b]
+        else:
+            found += [
+                (protocol, x, y) for x in models_a for y in models_b if (a.root, x) != (b.root, y)
+            ]
+    if not found:
+        raise BadInput(
+            Fault(
+                f"{a.name} and {b.name}",
+                "no model of one name under one protocol",
+                "two runs that share one, or RUN:MODEL on each side",
+            )
+        )
+    return found
+
+
+def _rungs(run: RunFolder) -> list[str]:
+    return [rung.protocol for rung in pieces.get_ladder(run).rungs]
+
+
+def _unknown_models(side: Side, cards: Sequence[tuple[str, str]]) -> list[Fault]:
+    have = sorted({model for _, model in cards})
+    if side.model is None or side.model in have:
+        return []
+    return [Fault(str(side.root), f"no model {side.model!r}", f"one of: {', '.join(have)}")]
+
+
+def _pairing(
+    a: Side, b: Side, run_a: RunFolder, run_b: RunFolder, card_a: Scorecard, card_b: Scorecard
+) -> Pairing:
+    one, groups = _outcomes(run_a, card_a)
+    other, _ = _outcomes(run_b, card_b)
+    # Runs of other data may be let through; the clips both scored are what can be paired.
+    items_a = np.array(pieces.get_corpus(run_a).items)[one.positions]
+    items_b = np.array(pieces.get_corpus(run_b).items)[other.positions]
+    _, at_a, at_b = np.intersect1d(items_a, items_b, return_indices=True)
+    if len(at_a) == 0:
+        raise BadInput(
+            Fault(f"{a.name} and {b.name}", "no clip was scored in both", "at least one")
+        )
+    same_run = a.root == b.root
+    return Pairing(
+        protocol=card_a.protocol,
+        a=card_a.model if same_run else f"{a.root}:{card_a.model}",
+        b=card_b.model if same_run else f"{b.root}:{card_b.model}",
+        truth=one.truth[at_a],
+        correct_a=one.correct[at_a],
+        correct_b=other.correct[at_b],
+        groups=None if groups is None else groups[at_a],
+    )
+
+
+def _outcomes(run: RunFolder, card: Scorecard) -> tuple[Outcomes, np.ndarray | None]:
+    corpus = pieces.get_corpus(run)
+    split = pieces.get_split(run, card.protocol)
+    answers = pieces.get_answers(run, card.protocol, card.model)
+    found = outcomes_of(corpus, split, answers, group_names(corpus, split))
+    return found, found.groups

@@ -1,0 +1,127 @@
+"""Recompute what a run says from what it stored, and stop at the first difference.
+
+*Conventions*: a run is verified from its own pieces: corpus, splits, audit and
+answers give the cards, the cards give the ladder. Bytes are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snellen.core.answers import in_order
+from snellen.core.card import Scorecard, card_to_json
+from snellen.core.corpus import Corpus
+from snellen.core.split import Split
+from snellen.digest import canonical_json
+from snellen.errors import Mismatch
+from snellen.store.files import parse_json
+from snellen.store.folder import RunFolder
+from snellen.tasks.isolated import pieces
+from snellen.tasks.isolated.audit import group_names
+from snellen.tasks.isolated.card import Outcomes, build_card, contract_of, outcomes_of
+from snellen.tasks.isolated.ladder import build_ladder
+
+__all__ = ["Verified", "first_difference", "recompute_card", "verify_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was recomputed and came out the same, byte for byte."""
+
+    cards: int
+    clips: int
+    digest: str
+
+
+def verify_run(root: Path) -> Verified:
+    """Recompute every card and the ladder of a run.
+
+    Raises:
+        Mismatch: the first piece that does not come out as stored, and where in it.
+        BadInput, Missing: a piece is damaged or gone; each is named.
+    """
+    run = RunFolder.read(root)
+    corpus = pieces.get_corpus(run)
+    leaks = {split.protocol: split.leaks for split in pieces.get_audit(run).splits}
+    results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
+    clips = 0
+    for protocol, model in pieces.cards_in(run):
+        split = pieces.get_split(run, protocol)
+        stored = pieces.get_card(run, protocol, model)
+        answers = pieces.get_answers(run, protocol, model)
+        groups = group_names(corpus, split)
+        contract = contract_of(
+            corpus,
+            split,
+            seed=stored.contract["seed"],
+            preprocessing=stored.contract["preprocessing"],
+        )
+        same = msgspec.structs.replace(stored, contract=contract, leaks=leaks[protocol])
+        again = recompute_card(corpus, split, in_order(answers), same, groups)
+        _require_equal(pieces.card_name(protocol, model), run, card_to_json(again))
+        results[protocol, model] = again, outcomes_of(corpus, split, answers, groups)
+        clips += again.intake.expected
+    _verify_ladder(run, corpus, leaks, results)
+    return Verified(cards=len(results), clips=clips, digest=run.digest)
+
+
+def recompute_card(
+    corpus: Corpus, split: Split, answers: Any, card: Scorecard, groups: Any
+) -> Scorecard:
+    """The card these answers give, under the name, recipe and contract another card states."""
+    return build_card(
+        corpus,
+        split,
+        answers,
+        model=card.model,
+        recipe=dict(card.signature)["recipe"],
+        contract=card.contract,
+        groups=groups,
+        leaks=card.leaks,
+        silent=card.silent,
+    )
+
+
+def _verify_ladder(run: RunFolder, corpus: Corpus, leaks: Any, results: Any) -> None:
+    stored = pieces.get_ladder(run)
+    splits = [pieces.get_split(run, rung.protocol) for rung in stored.rungs]
+    again = build_ladder(corpus, splits, leaks, results, stored.models, stored.missing_rungs)
+    _require_equal("ladder.json", run, canonical_json(msgspec.to_builtins(again), indent=1))
+
+
+def _require_equal(name: str, run: RunFolder, again: bytes) -> None:
+    stored = run.get(name)
+    if stored == again:
+        return
+    place, was, now = first_difference(parse_json(stored, name), parse_json(again, name))
+    raise Mismatch(
+        f"{name} does not come out as stored (stored against recomputed)", {place: (was, now)}
+    )
+
+
+def first_difference(a: Any, b: Any) -> tuple[str, str, str]:
+    """Where two JSON values first differ, and what stands there in each.
+
+    >>> first_difference({"x": [1, 2]}, {"x": [1, 3]})
+    ('x/1', '2', '3')
+    """
+    place, one, other = next(_differences(a, b, ""), ("", "nothing", "nothing"))
+    return place or "(the whole)", one[:200], other[:200]
+
+
+def _differences(a: Any, b: Any, place: str) -> Iterator[tuple[str, str, str]]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted(set(a) | set(b)):
+            yield from _differences(
+                a.get(key, "(absent)"), b.get(key, "(absent)"), f"{place}/{key}"
+            )
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for k, (one, other) in enumerate(zip(a, b, strict=True)):
+            yield from _differences(one, other, f"{place}/{k}")
+    elif a != b:
+        yield place.lstrip("/"), str(a), str(b)
