@@ -88,6 +88,6 @@ def gather(
     lengths = [len(clips[k][0]) for k in order]
     values = np.concatenate([clips[k][0] for k in order]).astype(np.float32, copy=False)
     present = np.concatenate([clips[k][1] for k in order]).astype(bool, copy=False)
-    values = np.where(present[..., None], values, np.float32(0))
+    values[~present] = 0  # in place: the array is ours, and a corpus fills much of the memory
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Keypoints(layout, tuple(items[k] for k in order), values, present, offsets)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snellen.errors import BadInput
-from snellen.tasks.isolated.data import generic, read
+from snellen.tasks.isolated.data import clip_features, generic, read, tables
 from snellen.tasks.isolated.data.clip_rows import COLUMNS
 
 HANDS = 42
@@ -462,6 +462,29 @@ def test_the_total_size_of_a_folder_is_limited(folder, monkeypatch):
     monkeypatch.setattr(generic, "MAX_COLLECTION_BYTES", 3 * HANDS * 3 * 4)
 
     assert "too many numbers" in faults_of(folder)[0].seen
+
+
+def test_rows_are_limited_in_csv_and_in_parquet(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_CLIPS", 1)
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "clips.csv").write_text(TABLE)
+    (tmp_path / "parquet").mkdir()
+    table = pa.table({"clip_id": ["a", "b"], "label": ["X", "X"]})
+    pq.write_table(table, tmp_path / "parquet" / "clips.parquet")
+
+    assert faults_of(tmp_path / "csv")[0].seen == "more than 1 rows"
+    assert faults_of(tmp_path / "parquet")[0].seen.startswith("2 rows")
+
+
+def test_frames_names_and_the_layout_file_are_limited(folder, monkeypatch):
+    monkeypatch.setattr(clip_features, "MAX_FRAMES", 4)
+    assert faults_of(folder)[0].seen == "5 frames"
+
+    (folder / "clips.csv").write_text(f"clip_id,label\n{'a' * 201},X\n")
+    assert faults_of(folder)[0].seen == "201 characters"
+
+    (folder / "layout.json").write_text(" " * 1_000_001)
+    assert "more than 1,000,000 bytes" in {fault.seen for fault in faults_of(folder)}
 
 
 def test_the_documented_columns_are_those_that_are_read():

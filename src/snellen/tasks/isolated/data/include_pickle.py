@@ -84,6 +84,10 @@ class _Scalar:
             raise pickle.UnpicklingError("a number of objects")
         self.value = float(np.frombuffer(data, kind.dtype, count=1)[0])
 
+    def __setstate__(self, state: object) -> None:
+        """Refuse: without this, a file could set attributes of the class itself."""
+        raise pickle.UnpicklingError("a number with a state")
+
     def __float__(self) -> float:
         return self.value
 
