@@ -1,1 +1,1 @@
-"""Which sign is this clip?"""
+"""Which sign is this clip? Readers, models, scorecards and the main job."""

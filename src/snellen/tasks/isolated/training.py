@@ -23,7 +23,8 @@ from snellen.tasks.isolated.model import Fitted, ModelModule, TrainingData
 __all__ = ["Trained", "answers_of", "fit_round", "temperature_of"]
 
 RANKS = 5
-COLDEST, HOTTEST = 0.05, 20.0
+# Ridge scores hardly leave [-1, 1], so honest temperatures lie far below 1.
+COLDEST, HOTTEST = 0.01, 100.0
 DECIMALS = 6
 CLIPS_AT_ONCE = 1024
 
@@ -54,7 +55,7 @@ def _cooled(log_probabilities: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def temperature_of(log_probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """The temperature of least negative log-likelihood, within [0.05, 20].
+    """The temperature of least negative log-likelihood, within [0.01, 100].
 
     Clips whose class was never trained say nothing about sharpness and are left
     out. Source: Guo et al. 2017, arXiv:1706.04599.

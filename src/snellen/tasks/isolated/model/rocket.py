@@ -7,6 +7,8 @@ fitted on the training clips of the round.
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -66,9 +68,10 @@ def fit(data: TrainingData, seed: int) -> Rocket:
     from sklearn.linear_model import RidgeClassifier
 
     series = _series(data.values)
-    transform = MiniRocket(n_kernels=KERNELS, random_state=seed, n_jobs=1).fit(series)
+    with _quiet():
+        transform = MiniRocket(n_kernels=KERNELS, random_state=seed, n_jobs=1).fit(series)
+        features = np.asarray(transform.transform(series))
     parts = tuple(np.asarray(part) for part in transform.parameters)
-    features = np.asarray(transform.transform(series))
     mean, spread = features.mean(axis=0), features.std(axis=0)
     spread = np.where(spread > 0, spread, 1)
     trained = np.bincount(data.labels, minlength=data.classes) > 0
@@ -81,10 +84,11 @@ def fit(data: TrainingData, seed: int) -> Rocket:
 
 
 def _per_class(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    coefficients, intercepts = np.atleast_2d(coefficients), np.atleast_1d(intercepts)
     if len(coefficients) > 1:
         return coefficients.T, intercepts
-    row = coefficients[0]
-    return np.stack([-row, row], axis=1), np.array([-intercepts[0], intercepts[0]])
+    # Two classes share one score, positive for the second.
+    return np.concatenate([-coefficients, coefficients]).T, np.append(-intercepts, intercepts)
 
 
 def _series(values: np.ndarray) -> np.ndarray:
@@ -92,13 +96,19 @@ def _series(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values.transpose(0, 2, 1), dtype=np.float32)
 
 
+def _quiet() -> contextlib.AbstractContextManager[object]:
+    # A glove's sensor may rest through a whole clip; aeon warns of that once a clip.
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
+
+
 def _transformed(parts: tuple[np.ndarray, ...], values: np.ndarray) -> np.ndarray:
     from aeon.transformations.collection.convolution_based import MiniRocket
 
     transform = MiniRocket(n_kernels=KERNELS, n_jobs=1)
-    transform.fit(_series(values[:1]))
-    transform.parameters = parts
-    return np.asarray(transform.transform(_series(values)))
+    with _quiet():
+        transform.fit(_series(values[:1]))
+        transform.parameters = parts
+        return np.asarray(transform.transform(_series(values)))
 
 
 def warm_up() -> None:
