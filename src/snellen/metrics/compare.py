@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
-from snellen.metrics.intervals import Interval, spread
+from snellen.metrics.intervals import Interval, caveat, spread
 
 __all__ = [
     "SignFlip",
@@ -154,8 +154,7 @@ def paired_difference(
     gap = np.asarray(correct_a, dtype=np.float64) - np.asarray(correct_b, dtype=np.float64)
     by = spread(gap, groups)
     if by.groups == 1:
-        method = "no interval: 1 group cannot show how groups differ"
-        return Interval((b - c) / n, None, None, n, 1, None, method)
+        return Interval((b - c) / n, None, None, n, 1, None, by.basis)
     deff = by.deff or 1.0
     more, less, size = b / deff + 1, c / deff + 1, n / deff + 2
     centre = (more - less) / size
@@ -163,7 +162,7 @@ def paired_difference(
     if by.groups is None:
         method = "Bonett-Price, assumes independent clips"
     else:
-        method = f"Bonett-Price on effective n, {by.basis}"
+        method = f"Bonett-Price on effective n, {by.basis}{caveat(by.groups)}"
     low, high = max(-1.0, centre - half), min(1.0, centre + half)
     return Interval((b - c) / n, low, high, n, by.groups, by.deff, method)
 

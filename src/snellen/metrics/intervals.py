@@ -31,6 +31,7 @@ __all__ = [
     "Spread",
     "bootstrap",
     "bootstrap_interval",
+    "caveat",
     "macro_f1_interval",
     "resamples",
     "share_interval",
@@ -41,6 +42,7 @@ __all__ = [
 LEVEL = 0.95
 FEW_GROUPS = 30
 NEAR_EDGE = 0.1
+_ONE_GROUP = "no interval: 1 group cannot show how groups differ"
 
 # Numbers held at a time while resampling: bounds memory, changes no result.
 NUMBERS = 1 << 21
@@ -116,7 +118,7 @@ def spread(values: np.ndarray, groups: np.ndarray | None) -> Spread:
     names, member = np.unique(groups, return_inverse=True)
     n, n_groups = len(values), len(names)
     if n_groups == 1:
-        return Spread(1, None, float("inf"), "1 group")
+        return Spread(1, None, float("inf"), _ONE_GROUP)
     residual = np.bincount(member, values - values.mean())
     grouped = n_groups / (n_groups - 1) * float(residual @ residual) / n**2
     independent = float(values.var()) / n
@@ -142,20 +144,22 @@ def share_interval(correct: np.ndarray, groups: np.ndarray | None) -> Interval:
     n, k = len(correct), int(np.count_nonzero(correct))
     by = spread(np.asarray(correct, dtype=np.float64), groups)
     if by.groups == 1:
-        return Interval(k / n, None, None, n, 1, None, _ONE_GROUP)
+        return Interval(k / n, None, None, n, 1, None, by.basis)
     deff = by.deff or 1.0
     low, high = wilson(k / deff, n / deff, by.quantile)
     if by.groups is None:
         method = "Wilson, assumes independent clips"
     else:
-        method = f"Wilson on effective n, {by.basis}{_caveat(by.groups, k / n)}"
+        method = f"Wilson on effective n, {by.basis}{caveat(by.groups, k / n)}"
     return Interval(k / n, low, high, n, by.groups, by.deff, method)
 
 
-_ONE_GROUP = "no interval: 1 group cannot show how groups differ"
+def caveat(groups: int, share: float | None = None) -> str:
+    """What to add to a method's name where grouped intervals are known to fall short.
 
-
-def _caveat(groups: int, share: float | None = None) -> str:
+    >>> caveat(10)
+    '; approximate: fewer than 30 groups'
+    """
     reasons = []
     if groups < FEW_GROUPS:
         reasons.append(f"fewer than {FEW_GROUPS} groups")
@@ -256,7 +260,7 @@ def _from_resamples(value: float, drawn: Ratio, n: int, groups: int | None) -> I
     if groups is None:
         method += ", assumes independent clips"
     else:
-        method += f" of {groups} groups, t({groups - 1}){_caveat(groups, value)}"
+        method += f" of {groups} groups, t({groups - 1}){caveat(groups, value)}"
     lost = len(drawn.value) - len(figures)
     if lost:
         method += f"; undefined in {lost} of them"
