@@ -1,4 +1,4 @@
-"""A driver of its own: ``runner_driver.py STORE LOG TASKS WORKERS``; prints each finished key."""
+"""A driver of its own: ``runner_driver.py CALL STORE LOG TASKS WORKERS``; prints each finished key."""
 
 import sys
 from pathlib import Path
@@ -7,9 +7,9 @@ from snellen.core.runner import run_map
 from snellen.store.objects import ObjectStore
 
 if __name__ == "__main__":
-    store, log, tasks, workers = sys.argv[1:]
+    call, store, log, tasks, workers = sys.argv[1:]
     receipts = run_map(
-        "runner_calls:logged",
+        f"runner_calls:{call}",
         range(int(tasks)),
         setup="runner_calls:folder",
         setup_spec=log,

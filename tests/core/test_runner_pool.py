@@ -51,6 +51,28 @@ def test_what_kills_or_hangs_its_process_is_named_and_the_others_are_done(store)
     assert len(list(store.keys())) == 4
 
 
+def test_the_work_goes_on_after_a_task_that_hangs(store):
+    receipts = run_map(
+        "runner_calls:trouble", ["hang", "a", "b"], store=store, timeout_s=1.0, code_id="1"
+    )
+
+    assert [receipt.state for receipt in receipts] == ["timeout", "ok", "ok"]
+
+
+@posix
+def test_no_worker_outlives_its_driver_even_in_the_middle_of_a_long_task(tmp_path):
+    driver = start(tmp_path / "objects", tmp_path, 2, 2, call="waiting")
+    deadline = time.monotonic() + 30
+    while len(workers_of(tmp_path)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    pids = workers_of(tmp_path)
+    assert [alive(pid) for pid in pids] == [True, True]
+
+    kill_driver(driver)
+
+    assert_gone_within_two_seconds(pids)
+
+
 @posix
 def test_a_task_whose_process_was_killed_gets_a_second_try(store, tmp_path):
     (receipt,) = run_map(
@@ -131,13 +153,12 @@ def test_ctrl_c_ends_the_workers_and_the_next_run_goes_on(tmp_path, workers):
     log = tmp_path / "log"
     log.mkdir()
     driver = start(tmp_path / "objects", log, 200, workers)
-    for _ in range(5):
-        driver.stdout.readline()
-    driver.send_signal(signal.SIGINT)
-    driver.stdout.read()
-    driver.stdout.close()
+    read_keys(driver, 5)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
+    _, said = driver.communicate(timeout=10)
 
-    assert driver.wait(10) == -signal.SIGINT
+    assert driver.returncode == -signal.SIGINT
+    assert said.count(b"Traceback") == 1
     assert [pid for pid in workers_of(log) if alive(pid)] == []
     store = ObjectStore(tmp_path / "objects")
     done = len(list(store.keys()))
@@ -168,22 +189,16 @@ def test_whatever_is_killed_all_is_done_with_little_done_twice(tmp_path):
         read_keys(driver, 50)
         kill_one(log)
     read_keys(driver, 50)
-    driver.kill()
-    driver.wait()
-    driver.stdout.close()
-    deadline = time.monotonic() + 2
-    while any(alive(pid) for pid in workers_of(log)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert [pid for pid in workers_of(log) if alive(pid)] == []
+    kill_driver(driver)
+    assert_gone_within_two_seconds(workers_of(log))
 
     driver = start(tmp_path / "objects", log, tasks, workers)
     read_keys(driver, 170)
     for _ in range(2):
         read_keys(driver, 40)
         kill_one(log)
-    driver.stdout.read()
-    driver.stdout.close()
-    assert driver.wait(30) == 0
+    driver.communicate(timeout=60)
+    assert driver.returncode == 0
 
     begun = [line for path in log.iterdir() for line in path.read_text().split()]
     assert set(begun) == {str(n) for n in range(tasks)}
@@ -201,15 +216,24 @@ def test_whatever_is_killed_all_is_done_with_little_done_twice(tmp_path):
         code_id="chaos",
     )
     assert list(store.keys()) == list(calm.keys())
-    assert [store.digest(r.key) for r in undisturbed] == [r.digest for r in undisturbed]
+    assert [store.digest(x.key) for x in undisturbed] == [x.digest for x in undisturbed]
 
 
-def start(store, log, tasks, workers):
+def start(store, log, tasks, workers, call="logged"):
     """A driver in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, str(HERE / "runner_driver.py"), store, log, str(tasks), str(workers)],
+        [
+            sys.executable,
+            str(HERE / "runner_driver.py"),
+            call,
+            store,
+            log,
+            str(tasks),
+            str(workers),
+        ],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
@@ -224,7 +248,24 @@ def kill_one(log):
 
 
 def workers_of(log):
-    return sorted(int(path.name) for path in log.iterdir())
+    return sorted(int(path.name) for path in log.iterdir() if path.name.isdigit())
+
+
+def kill_driver(driver):
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    driver.stderr.close()
+
+
+def assert_gone_within_two_seconds(pids):
+    deadline = time.monotonic() + 2
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = [pid for pid in pids if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
 
 
 def alive(pid):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.digest import canonical_json
@@ -198,6 +198,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON_VALUES)
 def test_what_is_written_is_read_back(value):
     assert parse_json(canonical_json(value), "x.json") == value

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.digest import digest_bytes
@@ -15,6 +15,7 @@ def store(tmp_path):
     return ObjectStore(tmp_path / "objects")
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.binary(max_size=300))
 def test_what_is_put_is_got(tmp_path_factory, content):
     store = ObjectStore(tmp_path_factory.mktemp("objects"))

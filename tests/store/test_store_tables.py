@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.digest import digest_table
@@ -61,6 +61,7 @@ ROWS = st.lists(
 # Parquet
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_a_table_is_read_back_as_it_was(rows):
     before = table(rows)
@@ -71,6 +72,7 @@ def test_a_table_is_read_back_as_it_was(rows):
     assert after.to_pylist() == before.to_pylist()
 
 
+@settings(deadline=None)
 @given(ROWS, st.integers(0, 12))
 def test_equal_tables_are_equal_bytes_however_they_are_chunked(rows, at):
     whole = table(rows)
@@ -162,6 +164,7 @@ def test_too_many_rows_are_refused(monkeypatch):
     ]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_what_is_no_parquet_is_refused(data):
     (fault,) = faults(data)
@@ -169,6 +172,7 @@ def test_what_is_no_parquet_is_refused(data):
     assert fault.endswith("allowed: an undamaged Parquet file")
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_cut_file_is_refused(data):
     whole = table_bytes(table([("a", 1, 0.5)] * 20))
@@ -177,6 +181,30 @@ def test_a_cut_file_is_refused(data):
     (fault,) = faults(whole[:length])
 
     assert fault.endswith("allowed: an undamaged Parquet file")
+
+
+def test_a_damaged_page_is_refused_by_its_checksum():
+    data = bytearray(table_bytes(table([("a", 1, 0.5)] * 20)))
+    column = pq.ParquetFile(pa.BufferReader(bytes(data))).metadata.row_group(0).column(2)
+    data[column.dictionary_page_offset + column.total_compressed_size - 1] ^= 1
+
+    (fault,) = faults(bytes(data))
+
+    assert "CRC" in fault
+
+
+def test_text_that_is_no_utf8_is_refused():
+    (fault,) = faults(
+        parquet(
+            {
+                "item": pa.array([b"a\xff"], pa.binary()).view(pa.string()),
+                "rank": pa.array([1], pa.int16()),
+                "confidence": pa.array([0.5], pa.float32()),
+            }
+        )
+    )
+
+    assert "Invalid UTF8" in fault
 
 
 def test_a_file_over_the_limit_is_not_parsed(tmp_path):
@@ -203,6 +231,7 @@ def test_numbers_stay_numbers_and_null_is_an_empty_cell(tmp_path):
     assert (tmp_path / "x.csv").read_bytes() == b'\'=n,label\r\n-1,"a,b"\r\n,"say ""x"""\r\n'
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

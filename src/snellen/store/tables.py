@@ -51,7 +51,9 @@ def table_bytes(table: pa.Table) -> bytes:
     """A table as Parquet: equal content and types give equal bytes."""
     sink = pa.BufferOutputStream()
     plain = table.replace_schema_metadata(None).combine_chunks()
-    pq.write_table(plain, sink, compression="zstd", row_group_size=ROW_GROUP)
+    pq.write_table(
+        plain, sink, compression="zstd", row_group_size=ROW_GROUP, write_page_checksum=True
+    )
     return bytes(sink.getvalue())
 
 
@@ -82,10 +84,13 @@ def table_from_bytes(data: bytes, schema: pa.Schema, where: str) -> pa.Table:
         # Text is read as a dictionary first: a small file may spell one long text
         # many million times, and its length must be known before it is copied out.
         texts = [field.name for field in schema if _is_text(field.type)]
-        table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts).read()
+        table = pq.ParquetFile(
+            pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True
+        ).read()
+        table.validate(full=True)  # Arrow itself would let text pass that is no UTF-8
         _raise(_value_faults(table, schema, where))
         return table.replace_schema_metadata(None).cast(schema).combine_chunks()
-    except (pa.ArrowException, OSError, MemoryError) as error:
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         seen = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(Fault(where, seen, "an undamaged Parquet file")) from error
 

@@ -66,6 +66,7 @@ def run_map(
     code_id: str,
     setup: str | None = None,
     setup_spec: Any = None,
+    setup_digest: str | None = None,
     workers: int = 1,
     timeout_s: float | None = None,
     on_receipt: Callable[[Receipt], None] | None = None,
@@ -74,6 +75,8 @@ def run_map(
 
     One worker without a timeout runs in this process, where a debugger reaches
     it but a crash is the end of it; otherwise supervised processes do the work.
+    ``setup_digest`` stands for ``setup_spec`` in the keys: give it where the spec
+    says only where the context lies (a path), so that a moved run goes on.
     Equal specs are computed once. ``on_receipt`` hears of each distinct task as
     soon as it is done. A failed task is named in its receipt and is tried again
     by the next call. Interrupting is safe: what is done stays done.
@@ -83,35 +86,29 @@ def run_map(
             worker can be made ready.
     """
     job = Job(call=call, setup=setup, setup_spec=_text(setup_spec), store=str(store.root.resolve()))
-    keys: list[str] = []
-    tasks: dict[str, Task] = {}
-    for spec in specs:
-        key = task_key(call, spec, setup=setup, setup_spec=setup_spec, code_id=code_id)
-        keys.append(key)
-        tasks[key] = Task(key=key, spec=_text(spec))
-
+    asked: dict[str, Any] = {"setup": setup, "setup_spec": setup_spec, "code_id": code_id}
+    tasks = [Task(key=task_key(call, spec, **asked), spec=_text(spec)) for spec in specs]
     receipts: dict[str, Receipt] = {}
 
-    def done(receipt: Receipt) -> None:
-        receipts[receipt.key] = receipt
+    def done(task: Task, outcome: Outcome) -> None:
+        receipts[task.key] = receipt = _receipt(task, outcome)
         if on_receipt is not None:
             on_receipt(receipt)
 
     todo: list[Task] = []
-    for key, task in tasks.items():
-        digest = store.digest(key)
+    for task in {task.key: task for task in tasks}.values():
+        digest = store.digest(task.key)
         if digest is None:
             todo.append(task)
         else:
-            stored = msgspec.structs.replace(task, attempt=0)
-            done(_receipt(stored, Outcome(state="ok", digest=digest)))
+            done(msgspec.structs.replace(task, attempt=0), Outcome(state="ok", digest=digest))
     if todo:
         alone = workers == 1 and timeout_s is None
         results = serial(job, todo, store) if alone else pooled(job, todo, workers, timeout_s)
         with contextlib.closing(results):
             for task, outcome in results:
-                done(_receipt(task, outcome))
-    return [receipts[key] for key in keys]
+                done(task, outcome)
+    return [receipts[task.key] for task in tasks]
 
 
 def _receipt(task: Task, outcome: Outcome) -> Receipt:
