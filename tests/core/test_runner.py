@@ -48,6 +48,25 @@ def test_what_is_in_the_store_is_not_computed_again(store, tmp_path):
     assert [receipt.digest for receipt in second[:2]] == [receipt.digest for receipt in first]
 
 
+def test_a_context_that_has_moved_is_the_same_by_its_digest(store, tmp_path):
+    def run(place, digest):
+        (receipt,) = run_map(
+            "runner_calls:square",
+            [{"n": 1}],
+            setup="runner_calls:folder",
+            setup_spec=place,
+            setup_digest=digest,
+            store=store,
+            code_id="1",
+        )
+        return receipt
+
+    assert run("/here", "d1").attempt == 1
+    assert run("/there", "d1").attempt == 0
+    assert run("/there", "d2").attempt == 1
+    assert json.loads(store.get(run("/there", "d2").key))[0] == "/there"
+
+
 def test_a_damaged_object_is_computed_again(store):
     (receipt,) = run_map("runner_calls:echo", ["a"], store=store, code_id="1")
     path = store.root / receipt.key[:2] / receipt.key

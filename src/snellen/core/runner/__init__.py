@@ -9,8 +9,9 @@ on the way? A task whose result is in the store is not computed again, so
 gives bytes. Specs are JSON values and reach the call as their canonical JSON
 says them (floats at 12 significant digits, tuples as lists), in a worker and
 in this process alike; nothing is pickled. The key of a task is the SHA-256 of
-call, setup, setup_spec, spec and ``code_id``. BLAS and OpenMP run on one
-thread everywhere, so that results do not depend on the number of workers.
+call, setup, setup_spec (or setup_digest), spec and ``code_id``. BLAS and
+OpenMP run on one thread everywhere, so that results do not depend on the
+number of workers.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Receipt:
 
 
 def task_key(call: str, spec: Any, *, setup: str | None, setup_spec: Any, code_id: str) -> str:
-    """The key under which the result of a task is stored."""
+    """The key of a task; ``setup_spec`` is the setup's digest where one was given."""
     return digest_json(
         {"call": call, "setup": setup, "setup_spec": setup_spec, "spec": spec, "code_id": code_id}
     )
@@ -86,7 +87,8 @@ def run_map(
             worker can be made ready.
     """
     job = Job(call=call, setup=setup, setup_spec=_text(setup_spec), store=str(store.root.resolve()))
-    asked: dict[str, Any] = {"setup": setup, "setup_spec": setup_spec, "code_id": code_id}
+    context = setup_spec if setup_digest is None else setup_digest
+    asked: dict[str, Any] = {"setup": setup, "setup_spec": context, "code_id": code_id}
     tasks = [Task(key=task_key(call, spec, **asked), spec=_text(spec)) for spec in specs]
     receipts: dict[str, Receipt] = {}
 
