@@ -1,0 +1,56 @@
+# Needs Python 3.11 or newer and make; everything else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHARED ?= ../shared/data
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench golden full clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/installed-train ## make a corpus whose truth is known, audit it, train on it, write the report
+	$(BIN)/snellen demo -o runs/demo
+	@echo "report: $(CURDIR)/runs/demo/report.html"
+
+test: check ## static checks, then all tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(VENV)/installed-test ## format, lint, types and import floors
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed-test ## speed ratios against the usual libraries, measured in one process
+	@for bench in bench/*.py; do $(BIN)/python $$bench || exit 1; done
+
+golden: $(VENV)/installed-test ## write the golden files anew; read the diff before committing it
+	SNELLEN_REMAKE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:randomly tests/golden
+	git diff --stat -- tests/golden
+
+full: $(VENV)/installed-train ## the main job on both real data sets beside the project (SHARED=folder)
+	@for set in isl_kinect30 auslan_uci; do \
+	  started=$$(date +%s); \
+	  $(BIN)/snellen run isolated $(SHARED)/$$set -o runs/$$set || exit 1; \
+	  echo "$$set: $$(( $$(date +%s) - started )) s, report: $(CURDIR)/runs/$$set/report.html"; \
+	done
+
+clean: ## remove runs, caches and the environment
+	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "$(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps make the second time quick.
+$(VENV)/installed-train: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train]"
+	@touch $@
+
+$(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train,test]"
+	@touch $@ $(VENV)/installed-train
