@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from snellen.core.card import Scorecard
+from snellen.core.card import Score, Scorecard
 from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder, LadderCell, Rung, Winner
-from snellen.report.text import clean, shorten
+from snellen.report.text import clean, measure_name, shorten
 
-__all__ = ["Bundle", "Unmeasured", "card_names", "findings", "silences", "unmeasured"]
+__all__ = ["Bundle", "Unmeasured", "card_names", "findings", "scores_of", "silences", "unmeasured"]
 
 SEVERITIES = ("leak", "warning", "note")
 LABELS_NAMED = 5
@@ -93,6 +93,16 @@ def card_names(cards: tuple[Scorecard, ...]) -> tuple[str, ...]:
     )
 
 
+def scores_of(card: Scorecard) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
+    """The scores a reader needs first, and the measured ones of single slices.
+
+    A corpus of thirty signers has thirty accuracies by signer; what has no
+    figure stays among the first, so that it is not folded away.
+    """
+    first = [x for x in card.scores if x.slice == "all" or not isinstance(x.cell, Measured)]
+    return tuple(first), tuple(x for x in card.scores if x not in first)
+
+
 def findings(audit: Audit) -> tuple[Finding, ...]:
     """The findings of an audit, leaks first."""
     return tuple(sorted(audit.corpus.findings, key=lambda x: SEVERITIES.index(x.severity)))
@@ -162,7 +172,7 @@ def _of_ladder(ladder: Ladder) -> Iterator[Unmeasured]:
 def _of_card(name: str, card: Scorecard) -> Iterator[Unmeasured]:
     for score in card.scores:
         if not isinstance(score.cell, Measured):
-            yield Unmeasured(name, f"{score.measure} ({score.slice})", score.cell)
+            yield Unmeasured(name, f"{measure_name(score.measure)} ({score.slice})", score.cell)
     # Classes without a recall usually share one reason: one line for all of them.
     alike: dict[Cell, list[str]] = {}
     for row in card.classes:

@@ -15,10 +15,17 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.card import ClassRow, Confusion, CoveragePoint, Scorecard, signature_line
+from snellen.core.card import ClassRow, Confusion, CoveragePoint, Score, Scorecard, signature_line
 from snellen.core.cells import Cell, Measured, NotMeasurable, NotMeasured
 from snellen.report import figures, matrix, text
-from snellen.report.bundle import Bundle, card_names, findings, silences, unmeasured
+from snellen.report.bundle import (
+    Bundle,
+    card_names,
+    findings,
+    scores_of,
+    silences,
+    unmeasured,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,6 +47,8 @@ class CardView:
     lead: bool
     signature: str
     accuracy: Cell
+    scores: tuple[Score, ...]
+    slices: tuple[Score, ...]
     classes: tuple[ClassRow, ...]
     coverage_rows: tuple[CoveragePoint, ...]
     answers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
@@ -95,6 +104,7 @@ def _environment() -> Environment:
         "count": text.count,
         "decimal": lambda value: f"{value:,.1f}",
         "intake_sentence": text.intake_sentence,
+        "measure_name": text.measure_name,
         "number": text.number,
         "p_value": text.p_value,
         "part_of": text.part_of,
@@ -161,6 +171,7 @@ def _view(card: Scorecard, name: str, key: str, *, lead: bool) -> CardView:
     def picture(drawn: str) -> Markup:
         return Markup(drawn)  # noqa: S704 (labels are escaped where the SVG is made)
 
+    scores, slices = scores_of(card)
     classes = tuple(sorted(card.classes, key=_hardness))
     plots = _columns(classes) if lead else ()
     drawable = lead and 0 < len(card.confusion.labels) <= matrix.LARGEST
@@ -170,6 +181,8 @@ def _view(card: Scorecard, name: str, key: str, *, lead: bool) -> CardView:
         lead=lead,
         signature=signature_line(card),
         accuracy=_accuracy(card),
+        scores=scores,
+        slices=slices,
         classes=classes,
         coverage_rows=text.spread(card.coverage, COVERAGE_ROWS),
         answers=_answers(card.confusion) if lead else (),

@@ -11,12 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from snellen.core.card import LeakMark, Scorecard, signature_line
+from snellen.core.card import LeakMark, Score, Scorecard, signature_line
 from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, SplitAudit
 from snellen.core.ladder import Ladder, Winner
 from snellen.report import text
-from snellen.report.bundle import Bundle, card_names, findings, silences, unmeasured
+from snellen.report.bundle import (
+    Bundle,
+    card_names,
+    findings,
+    scores_of,
+    silences,
+    unmeasured,
+)
 
 __all__ = ["escape", "markdown_report", "table"]
 
@@ -128,7 +135,7 @@ def _winner(won: Winner) -> str:
     line = f"{escape(won.protocol)}: **{escape(won.model)}**"
     if won.runner_up is None:
         return line
-    chance = "" if won.p is None else f"{text.p_value(won.p)}, "
+    chance = "" if won.p is None else f"{escape(text.p_value(won.p))}, "
     return (
         f"{line}, ahead of {escape(won.runner_up)} by {_points(won.lead)} "
         f"({chance}{escape(won.test)})"
@@ -139,18 +146,10 @@ def _card(name: str, card: Scorecard, *, lead: bool) -> Iterator[str]:
     yield f"### {escape(name)}"
     yield _leaks(card.leaks)
     yield text.intake_sentence(card.intake)
-    yield table(
-        ["Measure", "Clips", "Figure", "Interval, or why there is no figure"],
-        [
-            [
-                score.measure,
-                score.slice,
-                text.short(score.cell, text.unit_of(score.measure)),
-                text.reason(score.cell),
-            ]
-            for score in card.scores
-        ],
-    )
+    first, slices = scores_of(card)
+    yield _scores(first)
+    if slices:
+        yield _folded(f"{text.count(len(slices))} figures of single slices", _scores(slices))
     if card.confusion.top:
         yield "Most often taken for each other:"
         yield _bullets(
@@ -163,8 +162,24 @@ def _card(name: str, card: Scorecard, *, lead: bool) -> Iterator[str]:
             [row.label, f"{row.correct}/{row.support}", text.short(row.recall)]
             for row in card.classes
         ]
-        classes = table(["Class", "Right", "Recall"], rows)
-        yield f"<details><summary>Class by class</summary>\n\n{classes}\n\n</details>"
+        yield _folded("Class by class", table(["Class", "Right", "Recall"], rows))
+
+
+def _scores(scores: Sequence[Score]) -> str:
+    rows = [
+        [
+            text.measure_name(score.measure),
+            score.slice,
+            text.short(score.cell, text.unit_of(score.measure)),
+            text.reason(score.cell),
+        ]
+        for score in scores
+    ]
+    return table(["Measure", "Clips", "Figure", "Interval, or why there is no figure"], rows)
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
 def _audit(audit: Audit) -> Iterator[str]:

@@ -3,8 +3,8 @@
 *Conventions*: long tables, one row a figure; shares stay in [0, 1]. There is
 no empty field: a number that is not there is replaced by its state or by the
 word that says why. Text that a spreadsheet would run as a formula starts with
-an apostrophe; numbers are left alone. File names are fixed and never made of
-labels.
+an apostrophe; numbers are left alone. Table names are fixed and never made of
+labels, so that they can become file names.
 """
 
 from __future__ import annotations
@@ -25,23 +25,21 @@ FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_tables(bundle: Bundle) -> dict[str, str]:
-    """File name to CSV text; a table without rows has its header."""
+    """Table name to CSV text; a table without rows has its header."""
     return {
-        "ladder.csv": _csv(("model", "protocol", "measure", *CELL), _ladder(bundle)),
-        "gaps.csv": _csv(("model", "leaky", "honest", *CELL), _gaps(bundle)),
-        "winners.csv": _csv(
-            ("protocol", "model", "runner_up", "p", "test", *CELL), _winners(bundle)
-        ),
-        "scores.csv": _csv(("card", "measure", "slice", "better", *CELL), _scores(bundle)),
-        "classes.csv": _csv(
+        "ladder": _csv(("model", "protocol", "measure", *CELL), _ladder(bundle)),
+        "gaps": _csv(("model", "leaky", "honest", *CELL), _gaps(bundle)),
+        "winners": _csv(("protocol", "model", "runner_up", "p", "test", *CELL), _winners(bundle)),
+        "scores": _csv(("card", "measure", "slice", "better", *CELL), _scores(bundle)),
+        "classes": _csv(
             ("card", "label", "support", "predicted", "correct", "precision", "f1", *CELL),
             _classes(bundle),
         ),
-        "confusion.csv": _csv(("card", "truth", "answer", "count"), _confusion(bundle)),
-        "reliability.csv": _csv(
+        "confusion": _csv(("card", "truth", "answer", "count"), _confusion(bundle)),
+        "reliability": _csv(
             ("card", "low", "high", "n", "confidence", "accuracy"), _reliability(bundle)
         ),
-        "coverage.csv": _csv(
+        "coverage": _csv(
             (
                 "card",
                 "threshold",
@@ -54,8 +52,8 @@ def csv_tables(bundle: Bundle) -> dict[str, str]:
             ),
             _coverage(bundle),
         ),
-        "findings.csv": _csv(("severity", "code", "sentence"), _findings(bundle)),
-        "levels.csv": _csv(
+        "findings": _csv(("severity", "code", "sentence"), _findings(bundle)),
+        "levels": _csv(
             (
                 "protocol",
                 "level",
@@ -69,8 +67,8 @@ def csv_tables(bundle: Bundle) -> dict[str, str]:
             ),
             _levels(bundle),
         ),
-        "duplicates.csv": _csv(("set", "item"), _duplicates(bundle)),
-        "unmeasured.csv": _csv(("where", "what", "state", "why"), _unmeasured(bundle)),
+        "duplicates": _csv(("set", "item"), _duplicates(bundle)),
+        "unmeasured": _csv(("where", "what", "state", "why"), _unmeasured(bundle)),
     }
 
 

@@ -20,7 +20,7 @@ from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, CorpusAudit, SplitAudit
 from snellen.core.ladder import Ladder
 from snellen.report import text
-from snellen.report.bundle import findings
+from snellen.report.bundle import findings, scores_of
 
 __all__ = ["audit_tables", "card_table", "ladder_table"]
 
@@ -73,21 +73,26 @@ def card_table(card: Scorecard) -> Group:
     table.add_column("figure", no_wrap=True)
     table.add_column("rests on", overflow="fold")
     notes: list[tuple[str, Cell]] = []
-    for score in card.scores:
+    first, slices = scores_of(card)
+    for score in first:
         cell = score.cell
         if isinstance(cell, Measured):
             groups = "not grouped" if cell.groups is None else f"{text.count(cell.groups)} groups"
             rests_on = f"{text.count(cell.n)} clips, {groups}"
         else:
             rests_on = "see below"
-            notes.append((f"{score.measure}, {score.slice}", cell))
+            notes.append((f"{text.measure_name(score.measure)}, {score.slice}", cell))
         figure = _figure(cell, text.unit_of(score.measure))
-        table.add_row(_plain(score.measure), _plain(score.slice), figure, rests_on)
+        table.add_row(
+            _plain(text.measure_name(score.measure)), _plain(score.slice), figure, rests_on
+        )
     leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in card.leaks]
+    more = [Text(f"{text.count(len(slices))} figures of single slices are in the report.")]
     return Group(
         *leaks,
         table,
         *_notes(notes),
+        *(more if slices else ()),
         Text(text.intake_sentence(card.intake)),
         _plain(signature_line(card), "dim"),
     )

@@ -28,6 +28,7 @@ __all__ = [
     "distinct",
     "estimate",
     "intake_sentence",
+    "measure_name",
     "number",
     "p_value",
     "part_of",
@@ -46,8 +47,21 @@ __all__ = [
 T = TypeVar("T")
 Unit = Literal["share", "difference", "plain"]
 
-PLAIN_MEASURES = ("brier", "brier score", "log loss", "nll")
-"""Measures that are no share of anything, in lower case."""
+PLAIN_MEASURES = ("aurc", "brier", "excess_aurc")
+"""Measures that are no share of anything a reader could count."""
+
+MEASURE_NAMES = {
+    "accuracy_at_coverage_80": "accuracy at 80 % coverage",
+    "aurc": "AURC",
+    "brier": "Brier score",
+    "coverage_at_accuracy_90": "coverage at 90 % accuracy",
+    "excess_aurc": "excess AURC",
+    "macro_f1": "macro F1",
+    "top_3": "top-3",
+    "top_5": "top-5",
+    "weighted_f1": "weighted F1",
+}
+"""How measures are written where their name with spaces would read badly."""
 
 LONGEST_LABEL = 128
 # Marks that reorder or hide their neighbours. Joiners (U+200C, U+200D) stay: Devanagari needs them.
@@ -169,7 +183,16 @@ def part_of(part: int, whole: int) -> str:
 
 def unit_of(measure: str) -> Unit:
     """The unit in which a measure is shown."""
-    return "plain" if measure.lower() in PLAIN_MEASURES else "share"
+    return "plain" if measure in PLAIN_MEASURES else "share"
+
+
+def measure_name(measure: str) -> str:
+    """The name of a measure as it is written in a sentence.
+
+    >>> measure_name("macro_f1"), measure_name("false_alarms")
+    ('macro F1', 'false alarms')
+    """
+    return MEASURE_NAMES.get(measure, measure.replace("_", " "))
 
 
 FORMATS: dict[Unit, Callable[[float], str]] = {

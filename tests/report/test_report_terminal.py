@@ -1,0 +1,65 @@
+import io
+
+from msgspec.structs import replace as changed
+from rich.console import Console
+
+from snellen.report.terminal import audit_tables, card_table, ladder_table
+
+
+def shown(renderable, width=80):
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def test_four_models_under_three_protocols_fit_eighty_columns_unbroken(large_bundle):
+    lines = shown(ladder_table(large_bundle.ladder)).splitlines()
+    assert max(map(len, lines)) <= 80
+    row = next(line for line in lines if "MiniRocket + ridge " in line)
+    assert row.split("ridge")[1].split() == [
+        "75.7",
+        "[71.2,",
+        "80.2]",
+        "63.4",
+        "[58.9,",
+        "67.9]",
+        "37.7",
+        "[33.2,",
+        "42.2]",
+    ]
+
+
+def test_the_ladder_names_leaks_gaps_the_flip_and_what_failed(bundle):
+    text = shown(ladder_table(bundle.ladder), 200)
+    assert "session, signer" in text
+    assert "Extra trees: random minus signer out +56.2 [+53.1, +59.3] points" in text
+    assert "The leaky protocol picks Extra trees" in text
+    assert "Shrinkage LDA, session out: failed: singular covariance in round 3" in text
+    assert "protocol official: not measurable: the data brings no official split" in text
+
+
+def test_a_card_gives_the_reason_of_each_state_below_its_table(bundle):
+    text = shown(card_table(bundle.cards[0]), 200)
+    assert (
+        "latency, all: not measured: no timing was taken; to measure it: snellen bench RUN" in text
+    )
+    assert "robustness, left hand missing: failed: the perturbed clips changed nothing" in text
+    assert "leak: Every test clip shows a signer who is also in training." in text
+    assert "5 figures of single slices are in the report." in text
+    assert "0.184 [0.171, 0.198]" in text
+
+
+def test_a_label_is_neither_markup_nor_a_control_sequence(bundle):
+    card = changed(bundle.cards[0], model="[bold red]x[/]\x1b[2J\u202egnp")
+    text = shown(card_table(card))
+    assert "[bold red]x[/][2Jgnp" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_an_audit_shows_findings_the_base_rate_and_unknown_levels(bundle):
+    text = shown(audit_tables(bundle.audit), 120)
+    assert text.index("leak A01") < text.index("warning A02") < text.index("note A04")
+    assert "3 of 40,000 (below 0.1 %) pairs of different classes" in text
+    assert "level sitting: not measurable: clips carry no recording number" in text
+    assert "This data cannot tell: Which hand each signer prefers." in text
