@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import brier_score_loss
 
 from snellen.metrics import calibration
 
@@ -48,7 +47,10 @@ def test_ece_weighs_bins_by_their_clips():
     assert error.item() == pytest.approx((0.4 + 0.7) / 4)
 
 
+@pytest.mark.train
 def test_brier_is_scikit_learns_on_right_and_wrong():
+    from sklearn.metrics import brier_score_loss
+
     rng = np.random.default_rng(0)
     confidence, correct, weight = rng.random(50), rng.random(50) < 0.6, rng.integers(0, 3, 50)
     expected = brier_score_loss(correct, confidence, sample_weight=weight)

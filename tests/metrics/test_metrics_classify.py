@@ -2,11 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import (
-    accuracy_score,
-    confusion_matrix,
-    precision_recall_fscore_support,
-)
 
 from snellen.metrics import classify
 from snellen.metrics.ratio import divide, weighted_mean, weighted_sum
@@ -125,9 +120,16 @@ def test_a_class_absent_from_the_test_set_changes_macro_f1_by_the_label_set(over
     assert classify.macro_f1(counts, over).item() == pytest.approx(expected)
 
 
+@pytest.mark.train
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scikit_learn_agrees(seed, weighted):
+    from sklearn.metrics import (
+        accuracy_score,
+        confusion_matrix,
+        precision_recall_fscore_support,
+    )
+
     rng = np.random.default_rng(seed)
     n, n_classes = 60, 7
     truth = rng.integers(0, n_classes - 1, n)  # the last class has no clip
