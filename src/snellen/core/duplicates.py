@@ -1,9 +1,10 @@
 """Which clips are the same recording twice: exactly, or moved, stretched, with noise.
 
-Near-duplicates are pairs of one class whose movement is more alike than that of
-clips of different classes, which cannot be copies of each other: they set the base
-rate. A pair counts when its cosine is at least :data:`ALIKE` and so high that no more
-than one in a million pairs of different classes reaches it.
+Near-duplicates are pairs of one class (and one signer, where signers are known) whose
+movement is more alike than that of clips which cannot be copies of each other because
+their class or their signer differs: those set the base rate. A pair counts when its
+cosine is at least :data:`ALIKE` and so high that no more than one in a million of the
+others reaches it.
 
 *Conventions*: signatures are float32 of shape (clips, numbers), each row of length 1
 (or 0: it resembles nothing); classes are indices, -1 for a clip without a label,
@@ -24,17 +25,17 @@ __all__ = ["ALIKE", "BASE_RATE", "NearPairs", "exact_duplicates", "near_pairs"]
 ALIKE = 0.95
 """At this cosine nine tenths of a clip's movement (its square, 0.90) is the other clip's."""
 BASE_RATE = 1e-6
-"""Share of pairs of different classes that may pass."""
+"""Share of pairs that cannot be copies which may pass."""
 STEPS = 10_000
 BLOCK = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class NearPairs:
-    """Near-duplicate pairs of one class, (pairs, 2), and the counts behind the threshold.
+    """Near-duplicate pairs, (pairs, 2), and the counts behind the threshold.
 
-    ``within_median`` is the median cosine of two clips of one class, None if no class
-    has two clips.
+    ``within`` counts pairs that could be copies, ``between`` those that could not.
+    ``within_median`` is the median cosine of the first, None if there are none.
     """
 
     threshold: float
@@ -57,14 +58,19 @@ def exact_duplicates(digests: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(found) for found in positions.values() if len(found) > 1)
 
 
-def near_pairs(signatures: np.ndarray, classes: np.ndarray) -> NearPairs:
-    """Pairs of one class that move more alike than clips of different classes do.
+def near_pairs(
+    signatures: np.ndarray, classes: np.ndarray, signers: np.ndarray | None = None
+) -> NearPairs:
+    """Pairs of one class and signer that move more alike than clips that cannot be copies.
 
-    All pairs are compared, a block of 1,024 x 1,024 at a time, so that memory grows
-    with the clips and the pairs found, not with all pairs.
+    ``signers`` are indices, or None where they are not known. All pairs are compared, a
+    block of 1,024 x 1,024 at a time, so that memory grows with the clips and the pairs
+    found, not with all pairs.
     """
     labelled = np.flatnonzero(classes >= 0)
-    vectors, label = signatures[labelled], classes[labelled]
+    vectors = signatures[labelled]
+    who = np.zeros(len(classes), dtype=np.int64) if signers is None else signers
+    kind = np.unique(np.stack([classes, who]), axis=1, return_inverse=True)[1][labelled]
     within = np.zeros(2 * STEPS + 1, dtype=np.int64)
     between = np.zeros_like(within)
     found: list[np.ndarray] = []
@@ -73,7 +79,7 @@ def near_pairs(signatures: np.ndarray, classes: np.ndarray) -> NearPairs:
             cosine = vectors[i : i + BLOCK] @ vectors[j : j + BLOCK].T
             step = np.clip((cosine + 1) * STEPS, 0, 2 * STEPS).astype(np.int32)
             once = np.triu(np.ones(step.shape, dtype=bool), 1) if i == j else True
-            same = label[i : i + BLOCK, None] == label[None, j : j + BLOCK]
+            same = kind[i : i + BLOCK, None] == kind[None, j : j + BLOCK]
             within += np.bincount(step[same & once], minlength=len(within))
             between += np.bincount(step[~same & once], minlength=len(between))
             a, b = np.nonzero(same & once & (step >= _step(ALIKE)))
