@@ -39,7 +39,7 @@ from snellen.core.holdouts import (
 from snellen.core.split import TEST, TRAIN, UNUSED, VALIDATION, Split
 from snellen.errors import BadInput, Fault
 
-__all__ = ["PROTOCOLS", "Protocol", "ladder_protocols", "make_split"]
+__all__ = ["PROTOCOLS", "Protocol", "ladder_protocols", "make_split", "protected_groups"]
 
 LEAVE_ONE_OUT_MOST = 20
 """Up to so many sessions or signers, each is left out once; more are put in folds."""
@@ -116,7 +116,7 @@ def make_split(
         roles = random_roles(corpus, settings["folds"], rng, validation=validation)
     else:
         groups = _groups(corpus, protocol, gap)
-        settings["definition"] = groups.definition
+        settings |= {"definition": groups.definition, "gap": gap}
         if protocol == "session_disjoint":
             roles = session_disjoint_roles(corpus, groups, rng, validation=validation)
         elif folds or chosen.folds or groups.count > LEAVE_ONE_OUT_MOST:
@@ -150,6 +150,21 @@ def ladder_protocols(
     return tuple(name for name in PROTOCOLS if name not in reasons), reasons
 
 
+def protected_groups(corpus: Corpus, split: Split) -> Groups | None:
+    """The groups a split keeps whole, which are what its figures rest on; None if it keeps none.
+
+    Raises:
+        BadInput: the split says it protects what this corpus does not record.
+    """
+    if split.protects is None:
+        return None
+    groups = _whole(corpus, split.protects, int(split.settings.get("gap", GAP)))
+    if isinstance(groups, NotMeasurable):
+        where = f"split {split.protocol}"
+        raise BadInput(Fault(where, groups.reason, f"null, or {groups.needed}", field="protects"))
+    return groups
+
+
 def _require_options(protocol: str, folds: int | None, min_per_class: int | None) -> None:
     chosen = PROTOCOLS[protocol]
     faults = []
@@ -168,15 +183,19 @@ def _require_rounds(folds: int, have: int, what: str, *, fewest: int) -> None:
         raise BadInput(Fault("split", f"{folds} folds", f"{fewest} to {have} ({what})"))
 
 
-def _groups(corpus: Corpus, protocol: str, gap: int) -> Groups:
-    """What the protocol keeps whole; a sitting is widened so as to tear no cluster either."""
-    level = PROTOCOLS[protocol].protects
-    assert level is not None  # noqa: S101 - random and official are not asked
+def _whole(corpus: Corpus, level: str, gap: int) -> Groups | NotMeasurable:
+    """What a protocol keeps whole: a sitting is widened so as to tear no cluster either."""
     groups = groups_of(corpus, level, gap=gap)
     clusters = groups_of(corpus, "cluster", gap=gap)
-    assert isinstance(groups, Groups)  # noqa: S101 - _why_not has been asked
-    if level == "sitting" and isinstance(clusters, Groups):
+    if level == "sitting" and isinstance(groups, Groups) and isinstance(clusters, Groups):
         return joined(groups, clusters)
+    return groups
+
+
+def _groups(corpus: Corpus, protocol: str, gap: int) -> Groups:
+    """The groups of a protocol that :func:`_why_not` found to be measurable."""
+    groups = _whole(corpus, str(PROTOCOLS[protocol].protects), gap)
+    assert isinstance(groups, Groups)  # noqa: S101 - for the type checker
     return groups
 
 
