@@ -17,7 +17,16 @@ from msgspec import Struct
 from snellen.core.corpus import Corpus
 from snellen.errors import BadInput, Fault
 
-__all__ = ["SPANS", "Intake", "Ranked", "check_answers", "intake_of", "ranked_answers", "spans"]
+__all__ = [
+    "SPANS",
+    "Intake",
+    "Ranked",
+    "check_answers",
+    "in_order",
+    "intake_of",
+    "ranked_answers",
+    "spans",
+]
 
 SPANS = pa.schema(
     [

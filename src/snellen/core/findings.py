@@ -36,7 +36,7 @@ class Share(Struct, frozen=True, kw_only=True):
     definition: str
 
 
-class NearDuplicates(Struct, frozen=True, kw_only=True):
+class NearDuplicates(Struct, frozen=True, kw_only=True, tag="measured", tag_field="state"):
     """Pairs of clips that move alike, and how often unrelated clips do.
 
     ``between_above`` of ``between_pairs`` pairs of *different* classes also pass

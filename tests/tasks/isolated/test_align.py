@@ -114,9 +114,9 @@ def test_a_clip_whose_shoulders_are_never_seen_is_centred_on_itself():
 def test_legs_and_face_are_left_out():
     layout = Layout(
         "toy-4",
-        ("a", "b", "c", "d"),
+        ("nose", "face_1", "left_knee", "left_hand"),
         ("x",),
-        (Block("body", 0, 1), Block("face", 1, 2), Block("legs", 2, 3), Block("hand", 3, 4)),
+        (Block("body", 0, 1), Block("face", 1, 2), Block("rest", 2, 4)),
         "metre",
     )
 

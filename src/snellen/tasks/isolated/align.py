@@ -26,7 +26,8 @@ __all__ = ["NAME", "Prepared", "points_used", "prepare", "settings_of"]
 NAME = "snellen-1"
 FRAMES = 64
 # Legs stand still in signing and the 468 face points drown the hands.
-LEFT_OUT = ("legs", "face")
+BLOCKS_LEFT_OUT = ("face",)
+POINTS_LEFT_OUT = ("knee", "ankle", "heel", "foot")
 CLIPS_AT_ONCE = 512
 SMALLEST_WIDTH = 1e-6
 
@@ -53,10 +54,17 @@ class Prepared:
 
 def points_used(layout: Layout) -> np.ndarray:
     """Positions of the points a recogniser sees: all but legs and face mesh."""
-    dropped: set[int] = set()
-    for block in layout.blocks:
-        if block.name in LEFT_OUT:
-            dropped.update(range(block.start, block.stop))
+    dropped = {
+        k
+        for block in layout.blocks
+        if block.name in BLOCKS_LEFT_OUT
+        for k in range(block.start, block.stop)
+    }
+    dropped |= {
+        k
+        for k, name in enumerate(layout.points)
+        if any(part in name for part in POINTS_LEFT_OUT)
+    }
     return np.array([k for k in range(len(layout.points)) if k not in dropped], dtype=np.int64)
 
 

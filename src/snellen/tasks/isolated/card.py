@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from snellen import __version__
-from snellen.core.answers import check_answers, intake_of, ranked_answers
+from snellen.core.answers import check_answers, in_order, intake_of, ranked_answers
 from snellen.core.card import (
     Bin,
     ClassRow,
@@ -142,6 +142,7 @@ def build_card(
         BadInput: a label outside the vocabulary, a confidence outside [0, 1], or
             a split that tests no clip with a known label; every fault is named.
     """
+    answers = in_order(answers)
     check_answers(answers, corpus, where)
     outcomes = outcomes_of(corpus, split, answers, groups)
     tested = np.flatnonzero(split.tested_in >= 0)
@@ -380,13 +381,15 @@ def _confusion(vocabulary: Sequence[str], counts: np.ndarray) -> Confusion:
 
 
 def _reliability(outcomes: Outcomes) -> Reliability | None:
-    if not outcomes.has_confidence:
+    answered = outcomes.answer >= 0
+    if not outcomes.has_confidence or not answered.any():
         return None
-    confidence, correct = outcomes.confidence, outcomes.correct
+    # A clip without an answer states no confidence that could be right or wrong.
+    confidence, correct = outcomes.confidence[answered], outcomes.correct[answered]
     table = calibration.reliability(confidence, correct, BINS)
     band = calibration.ece_null(confidence, np.random.default_rng(BOOTSTRAP_SEED), BINS)
     value = calibration.ece(confidence, correct, BINS)
-    groups = None if outcomes.groups is None else len(np.unique(outcomes.groups))
+    groups = None if outcomes.groups is None else len(np.unique(outcomes.groups[answered]))
     cell = Measured(
         value=float(value.value),
         low=None,

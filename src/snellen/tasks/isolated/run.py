@@ -54,7 +54,7 @@ class RunSettings:
     models: tuple[str, ...] = DEFAULT_MODELS
     protocols: tuple[str, ...] | None = None
     folds: int | None = None
-    seed: int = 0
+    seed: int = 42
     gap: int = GAP
     workers: int = 1
 

@@ -25,11 +25,13 @@ REST = np.array([0.33, 0.53, 0.35, 1.2, 0.1, 0.15])
 READY = np.array([0.35, 0.7, 0.45, 1.6, 0.1, 0.2])
 JOINT_SPREAD = np.array([0.22, 0.22, 0.30, 0.30, 0.30, 0.45])
 # Spread of each term, in units of the joint's spread.
-SIGN = np.array([0.53, 0.20, 0.20, 0.15, 0.15])
-HABIT = np.array([0.70, 0.18, 0.18, 0.12, 0.12])
-TAKE = np.array([0.16, 0.15, 0.15, 0.11, 0.11])
+SIGN = np.array([0.53, 0.22, 0.22, 0.17, 0.17])
+HABIT = np.array([0.70, 0.19, 0.19, 0.13, 0.13])
+TAKE = np.array([0.16, 0.19, 0.19, 0.14, 0.14])
+SWINGS = (1, 2)
 RESTING = 0.35
 TAKE_GAIN = 0.06
+CUT = 0.8  # how far the hands are up where a clip begins and ends
 STILL = (0.0, 0.15)  # before the hands rise, and after they fell
 ONE_HANDED = 0.5
 LIKENESS = 0.5  # what a similar sign takes over from its model
@@ -124,13 +126,11 @@ def joint_angles(
     signer, sign = plan.signer[clip], plan.sign[clip]
     before, after = takes.still[clip].T
     at = (u - before) / (1 - before - after)
-    swing = 2 * np.pi * at
-    terms = np.stack(
-        [np.ones_like(at), np.sin(swing), np.cos(swing), np.sin(2 * swing), np.cos(2 * swing)],
-        axis=-1,
-    )
-    # from the resting pose and back to it
-    raised = takes.gain[clip] * _smooth(at / 0.25) * _smooth((1 - at) / 0.25)
+    swings = [wave(2 * np.pi * cycles * at) for cycles in SWINGS for wave in (np.sin, np.cos)]
+    terms = np.stack([np.ones_like(at), *swings], axis=-1)
+    # most of the way up from the resting pose, all of it, and back
+    up = _smooth(at / 0.25) * _smooth((1 - at) / 0.25)
+    raised = takes.gain[clip] * (CUT + (1 - CUT) * up)
     shape = signs[sign] + cast.habit[signer, sign] + takes.shape[clip]
     angles = cast.rest[signer] + np.einsum("fajt,ft->faj", shape, raised[:, None] * terms)
     angles[..., ELBOW] = np.clip(angles[..., ELBOW], *ELBOW_RANGE)
