@@ -51,7 +51,7 @@ class Planted:
     ``near_pairs`` and ``exact_pairs`` hold the planted (original, copy) items;
     an exact pair is not repeated among the near ones. ``crossings`` maps a
     level of the audit to what crosses between train and test in the official
-    split.
+    split; there an exact pair counts as a near one as well.
     """
 
     settings: Settings

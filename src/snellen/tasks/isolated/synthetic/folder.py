@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from snellen.store.files import write_atomic, write_json
 
 __all__ = ["write_folder"]
 
+WAITING = 16
 COLUMNS = ("signer", "session", "number", "stream", "official")
 
 
@@ -26,9 +28,14 @@ def write_folder(corpus: Corpus, keypoints: Keypoints, path: Path) -> None:
 
     The table is written last, so a folder that was cut short is not taken for a whole one.
     """
-    for k, item in enumerate(keypoints.items):
-        values, present = keypoints.clip(k)
-        write_atomic(path / "features" / f"{item}.npy", _npy(values, present))
+
+    def write_clip(k: int) -> None:
+        clip = path / "features" / f"{keypoints.items[k]}.npy"
+        write_atomic(clip, _npy(*keypoints.clip(k)))
+
+    # a file costs a wait for the disk and hardly any work, so that many wait at once
+    with ThreadPoolExecutor(WAITING) as pool:
+        list(pool.map(write_clip, range(len(keypoints))))
     write_json(path / "layout.json", {"layout": _described(keypoints.layout)})
     write_atomic(path / "clips.csv", _clips_csv(corpus))
 

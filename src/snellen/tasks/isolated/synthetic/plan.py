@@ -163,7 +163,8 @@ def crossings(settings: Settings) -> dict[str, Crossing]:
     """What an audit of the official split has to find, level by level.
 
     Each leaky run of takes loses its first take to training, so its other takes
-    are touched; all of them lie in the first sessions of the test signers.
+    are touched; all of them lie in the first sessions of the test signers. An
+    exact duplicate moves like its original, so it is a near one as well.
     """
     leaky, signers = settings.leaky_clusters, min(settings.leaky_clusters, settings.test_signers)
     per_session = settings.signs * settings.takes
@@ -173,7 +174,9 @@ def crossings(settings: Settings) -> dict[str, Crossing]:
             settings.exact_duplicates, settings.exact_leaks, settings.exact_leaks
         ),
         "near duplicate": Crossing(
-            settings.near_duplicates, settings.near_leaks, settings.near_leaks
+            settings.near_duplicates + settings.exact_duplicates,
+            settings.near_leaks + settings.exact_leaks,
+            settings.near_leaks + settings.exact_leaks,
         ),
         "cluster": Crossing(sessions * settings.signs, leaky, leaky * (settings.takes - 1)),
         "session": Crossing(sessions, signers, signers * per_session - leaky),
