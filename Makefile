@@ -12,7 +12,6 @@ help: ## show this list
 
 demo: $(VENV)/installed-train ## make a corpus whose truth is known, audit it, train on it, write the report
 	$(BIN)/snellen demo -o runs/demo
-	@echo "report: $(CURDIR)/runs/demo/report.html"
 
 test: check ## static checks, then all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile
