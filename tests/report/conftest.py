@@ -401,12 +401,13 @@ def make_audit():
             definition=definition,
             groups=groups,
             crossing_any=groups,
-            crossing_train_test=groups,
+            crossing_seen=groups,
             pairs={"train-test": groups, "validation-test": groups - 1, "train-validation": groups},
             test_clips=1000,
-            test_clips_touched=1000,
-            touched_definition=f"a clip of the same {name} is in train.",
-            expected_touched=999.4,
+            test_clips_seen=1000,
+            test_clips_seen_in_train=990,
+            seen_definition=f"a clip of the same {name} is in train.",
+            expected_seen=999.4,
         )
         for name, groups, definition in (
             ("session", 18, "One sitting of one signer."),

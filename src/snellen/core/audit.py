@@ -1,10 +1,10 @@
 """What is in a corpus, and what a split lets its test clips share with training.
 
-A test clip is *touched* at a level if, in the round that tests it, another clip of
-its group is trained on: the same recording, the same take, the same sitting, session
-or person. Validation clips do not touch: they choose thresholds and are counted
-apart, because a group that lies in train and validation alone leaks nothing into the
-test figures.
+A test clip is *seen* at a level if, in the round that tests it, another clip of its
+group is trained on: the same recording, the same take, the same sitting, session or
+person. Validation clips count as training, because models are fitted on both in the
+end; how many are seen in the training clips alone is said beside it. A group that
+lies in train and validation only leaks nothing into the test figures.
 
 *Conventions*: counts are summed over the rounds of a split. Duplicates come as
 ``exact`` (tuples of positions) and ``near`` (:class:`NearPairs`) from
@@ -33,7 +33,7 @@ from snellen.core.split import TEST, TRAIN, VALIDATION, Split
 __all__ = ["audit_corpus", "audit_split", "near_pairs_of"]
 
 EXACT = "clips whose recordings are equal number by number"
-TOUCHED = {
+SEEN = {
     "exact duplicate": "are also in training, number by number",
     "near duplicate": "move like a training clip of the same class nearly point by point",
     "cluster": "have a training clip of the same class from the same take",
@@ -41,6 +41,7 @@ TOUCHED = {
     "session": "come from a session that is also in training",
     "signer": "show a person who is also in training",
 }
+FITTED = (TRAIN, VALIDATION)
 ROLE_NAMES = {TRAIN: "train", VALIDATION: "validation", TEST: "test"}
 
 
@@ -116,7 +117,7 @@ def audit_split(
 ) -> SplitAudit:
     """What crosses between the roles of a split, and which test clips that touches.
 
-    Every known level at which a test clip is touched leaves a mark, whether or not the
+    Every known level at which a test clip is seen leaves a mark, whether or not the
     protocol claims to keep that level apart. A level of a single group leaves none: it
     is a fact of the corpus, which no split could change.
     """
@@ -152,13 +153,13 @@ def audit_split(
         ),
         tested=tested,
         untested=len(corpus) - tested,
-        levels=tuple(level for level, _ in levels),
+        levels=tuple(levels),
         unknown_levels=dict(unknown),
         balance=_balance(corpus, split),
         leaks=tuple(
-            _mark(level, beside)
-            for level, beside in levels
-            if level.test_clips_touched > 0 and not (level.groups == 1 and level.level in LEVELS)
+            _mark(level, split.rounds)
+            for level in levels
+            if level.test_clips_seen > 0 and not (level.groups == 1 and level.level in LEVELS)
         ),
     )
 
@@ -210,13 +211,12 @@ def _members(
     return _Members(level, definition, csr_array(ones, shape=(len(sets), len(corpus))))
 
 
-def _level(members: _Members, roles: np.ndarray) -> tuple[Level, int]:
-    """The level, and how many of its groups lie in train and validation but not in test."""
+def _level(members: _Members, roles: np.ndarray) -> Level:
     incidence = members.incidence
     size = np.asarray(incidence.sum(axis=1)).ravel()
     others = incidence.T @ (size - 1)  # clips that share a group with each clip
     pairs = {"train-validation": 0, "train-test": 0, "validation-test": 0}
-    any_, beside, touched, expected = 0, 0, 0, 0.0
+    any_, crossing, seen, in_train, expected = 0, 0, 0, 0, 0.0
     for row in roles:
         held = {
             name: incidence @ (row == role).astype(np.int64) > 0
@@ -225,51 +225,54 @@ def _level(members: _Members, roles: np.ndarray) -> tuple[Level, int]:
         for pair in pairs:
             first, second = pair.split("-")
             pairs[pair] += int((held[first] & held[second]).sum())
+        fitted = held["train"] | held["validation"]
         any_ += int((np.sum(list(held.values()), axis=0) > 1).sum())
-        beside += int((held["train"] & held["validation"] & ~held["test"]).sum())
+        crossing += int((fitted & held["test"]).sum())
         test = row == TEST
-        touched += int((incidence.T @ held["train"].astype(np.int64) > 0)[test].sum())
+        seen += int((incidence.T @ fitted.astype(np.int64) > 0)[test].sum())
+        in_train += int((incidence.T @ held["train"].astype(np.int64) > 0)[test].sum())
         expected += int(test.sum()) * _chance(others, row)
-    level = Level(
+    return Level(
         level=members.level,
         definition=members.definition,
         groups=incidence.shape[0],
         crossing_any=any_,
-        crossing_train_test=pairs["train-test"],
+        crossing_seen=crossing,
         pairs=pairs,
         test_clips=int((roles == TEST).sum()),
-        test_clips_touched=touched,
-        touched_definition=f"test clips that {TOUCHED[members.level]}",
-        expected_touched=expected,
+        test_clips_seen=seen,
+        test_clips_seen_in_train=in_train,
+        seen_definition=f"test clips that {SEEN[members.level]}; training includes validation",
+        expected_seen=expected,
     )
-    return level, beside
 
 
 def _chance(others: np.ndarray, row: np.ndarray) -> float:
-    """Chance that a clip is touched if the same numbers of clips were dealt out at random.
+    """Chance that a clip is seen if the same numbers of clips were dealt out at random.
 
     A clip with k others escapes if all of them fall among the clips that do not train:
     C(rest, k) / C(all, k), with itself taken out of both.
     """
-    total, rest = len(row) - 1, len(row) - 1 - int((row == TRAIN).sum())
+    total, rest = len(row) - 1, len(row) - 1 - int(np.isin(row, FITTED).sum())
     k = np.minimum(others, total)
     log = gammaln(rest + 1) - gammaln(np.maximum(rest - k, 0) + 1)
     log = log - gammaln(total + 1) + gammaln(total - k + 1)
     return float(np.mean(1 - np.where(k > rest, 0, np.exp(log))))
 
 
-def _mark(level: Level, beside: int) -> LeakMark:
-    touched, tested = level.test_clips_touched, level.test_clips
-    sentence = f"{touched} of {tested} test clips {TOUCHED[level.level]}"
-    if level.level in LEVELS and beside > 0:
+def _mark(level: Level, rounds: int) -> LeakMark:
+    seen, tested = level.test_clips_seen, level.test_clips
+    sentence = f"{seen} of {tested} test clips {SEEN[level.level]}"
+    if level.test_clips_seen_in_train < seen:
+        sentence += f" ({level.test_clips_seen_in_train} without the validation clips)"
+    beside = level.crossing_any - level.crossing_seen
+    if rounds == 1 and level.level in LEVELS and beside > 0:
         sentence += (
-            f"; {level.crossing_train_test} groups lie in train and test. The {level.crossing_any} "
-            "that touch more than one of train, validation and test must not be read so: "
-            f"{beside} of them lie in train and validation only"
+            f"; {level.crossing_seen} of {level.groups} groups lie on both sides. {level.crossing_any} "
+            "touch more than one of train, validation and test, which is another count: "
+            f"{beside} of these lie in train and validation only"
         )
-    return LeakMark(
-        level=level.level, test_clips_touched=touched, test_clips=tested, sentence=sentence
-    )
+    return LeakMark(level=level.level, test_clips_touched=seen, test_clips=tested, sentence=sentence)
 
 
 def _balance(corpus: Corpus, split: Split) -> Balance:

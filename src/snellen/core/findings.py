@@ -87,23 +87,27 @@ class CorpusAudit(Struct, frozen=True, kw_only=True):
 class Level(Struct, frozen=True, kw_only=True):
     """How far groups of one level cross the roles of a split, summed over its rounds.
 
+    A test clip is *seen* if another clip of its group is in train or validation:
+    models are fitted on both in the end, and a published split has no validation
+    set of its own. ``test_clips_seen_in_train`` leaves validation out.
+    ``crossing_seen``: groups with clips in test and in train or validation.
     ``crossing_any``: groups that touch more than one of train, validation, test
-    (the three-way count). ``crossing_train_test``: groups with clips in train and
-    in test. ``pairs`` maps an ordered pair such as ``train-test`` to the number
-    of groups with clips in both. ``expected_touched`` is what a random
-    assignment of the same sizes would touch, where that was computed.
+    (the three-way count). ``pairs`` maps an ordered pair such as ``train-test`` to
+    the number of groups with clips in both. ``expected_seen`` is what a random
+    assignment of the same sizes would touch.
     """
 
     level: str
     definition: str
     groups: int
     crossing_any: int
-    crossing_train_test: int
+    crossing_seen: int
     pairs: dict[str, int]
     test_clips: int
-    test_clips_touched: int
-    touched_definition: str
-    expected_touched: float | None = None
+    test_clips_seen: int
+    test_clips_seen_in_train: int
+    seen_definition: str
+    expected_seen: float | None = None
 
 
 class Balance(Struct, frozen=True, kw_only=True):

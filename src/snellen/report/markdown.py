@@ -204,9 +204,9 @@ def _split(split: SplitAudit) -> Iterator[str]:
         [
             level.level,
             text.count(level.groups),
-            text.count(level.crossing_train_test),
-            text.part_of(level.test_clips_touched, level.test_clips),
-            f"{level.definition} Touched: {level.touched_definition}",
+            text.count(level.crossing_seen),
+            text.part_of(level.test_clips_seen, level.test_clips),
+            f"{level.definition} Counted: {level.seen_definition}",
         ]
         for level in split.levels
     ]
@@ -214,7 +214,7 @@ def _split(split: SplitAudit) -> Iterator[str]:
         [level, text.state(why), text.state(why), text.state(why), text.reason(why)]
         for level, why in sorted(split.unknown_levels.items())
     ]
-    head = ["Level", "Groups", "In train and test", "Test clips touched", "Definition"]
+    head = ["Level", "Groups", "On both sides", "Test clips seen in training", "Definition"]
     yield table(head, known + unknown)
 
 

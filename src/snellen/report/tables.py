@@ -59,10 +59,11 @@ def csv_tables(bundle: Bundle) -> dict[str, str]:
                 "level",
                 "groups",
                 "crossing_any",
-                "crossing_train_test",
+                "crossing_seen",
                 "test_clips",
-                "test_clips_touched",
-                "expected_touched",
+                "test_clips_seen",
+                "test_clips_seen_in_train",
+                "expected_seen",
                 "definition",
             ),
             _levels(bundle),
@@ -177,14 +178,15 @@ def _levels(bundle: Bundle) -> Iterator[Sequence[Field]]:
                 level.level,
                 level.groups,
                 level.crossing_any,
-                level.crossing_train_test,
+                level.crossing_seen,
                 level.test_clips,
-                level.test_clips_touched,
-                _or(level.expected_touched, "not computed"),
+                level.test_clips_seen,
+                level.test_clips_seen_in_train,
+                _or(level.expected_seen, "not computed"),
                 level.definition,
             )
         for name, why in sorted(split.unknown_levels.items()):
-            yield (split.protocol, name, *[text.state(why)] * 6, text.reason(why))
+            yield (split.protocol, name, *[text.state(why)] * 7, text.reason(why))
 
 
 def _duplicates(bundle: Bundle) -> Iterator[Sequence[Field]]:

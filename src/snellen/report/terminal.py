@@ -150,14 +150,14 @@ def _split_parts(split: SplitAudit) -> list[RenderableType]:
     table = _table(f"Split {split.protocol}")
     table.add_column("level", overflow="fold")
     table.add_column("groups", justify="right")
-    table.add_column("in train and test", justify="right")
-    table.add_column("test clips touched", overflow="fold")
+    table.add_column("on both sides", justify="right")
+    table.add_column("test clips seen in training", overflow="fold")
     for level in split.levels:
         table.add_row(
             _plain(level.level),
             text.count(level.groups),
-            text.count(level.crossing_train_test),
-            text.part_of(level.test_clips_touched, level.test_clips),
+            text.count(level.crossing_seen),
+            text.part_of(level.test_clips_seen, level.test_clips),
         )
     unknown = sorted(split.unknown_levels.items())
     leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in split.leaks]

@@ -184,7 +184,7 @@ def test_an_audit_finds_exactly_what_was_planted(seed):
     copies |= {tuple(sorted(pair)) for pair in planted.near_pairs}
     assert {tuple(corpus.items[k] for k in pair) for pair in near.pairs} == copies
     assert {
-        level.level: Crossing(level.groups, level.crossing_train_test, level.test_clips_touched)
+        level.level: Crossing(level.groups, level.crossing_seen, level.test_clips_seen)
         for level in audit.levels
     } == planted.crossings
 
