@@ -41,7 +41,7 @@ from snellen.errors import BadInput, Fault
 
 __all__ = ["PROTOCOLS", "Protocol", "ladder_protocols", "make_split", "protected_groups"]
 
-LEAVE_ONE_OUT_MOST = 20
+LEAVE_ONE_OUT_MOST = 12
 """Up to so many sessions or signers, each is left out once; more are put in folds."""
 DEFAULT_FOLDS = 5
 
@@ -88,7 +88,7 @@ def make_split(
         protocol: a name of :data:`PROTOCOLS`.
         seed: of every draw; the same seed gives the same bytes.
         folds: how many folds; None takes the protocol's. Sessions and signers are then
-            left out one at a time where there are at most 20, else put in five folds.
+            left out one at a time where there are at most 12, else put in five folds.
             A holdout keeps its one round whatever is asked.
         gap: the widest gap of recording numbers within a cluster.
         validation: whether clips are set apart from training for choosing thresholds.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -93,31 +94,34 @@ def fit(data: TrainingData, seed: int) -> ExtraTrees:
     trees = [estimator.tree_ for estimator in forest.estimators_]
     sizes = np.array([tree.node_count for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    left = np.concatenate(
-        [_moved(tree.children_left, r) for tree, r in zip(trees, roots, strict=True)]
-    )
-    right = np.concatenate(
-        [_moved(tree.children_right, r) for tree, r in zip(trees, roots, strict=True)]
-    )
-    shares = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    placed = list(zip(trees, roots.tolist(), strict=True))
+    left = np.concatenate([_moved(tree.children_left, root) for tree, root in placed])
     leaves = np.flatnonzero(left < 0)
     leaf_of = np.full(len(left), -1, dtype=np.int64)
     leaf_of[leaves] = np.arange(len(leaves))
-    leaf_shares = shares[leaves] / shares[leaves].sum(axis=1, keepdims=True)
-    rows, columns = np.nonzero(leaf_shares)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(leaves)))])
+    # Tree by tree: the dense shares of all nodes of all trees would fill gigabytes.
+    entries = [_leaf_shares(tree) for tree in trees]
+    counts, classes, shares = (np.concatenate(part) for part in zip(*entries, strict=True))
     return ExtraTrees(
         roots=roots,
         left=left,
-        right=right,
+        right=np.concatenate([_moved(tree.children_right, root) for tree, root in placed]),
         feature=np.concatenate([tree.feature for tree in trees]).astype(np.int32),
         threshold=np.concatenate([tree.threshold for tree in trees]),
         leaf_of=leaf_of,
-        starts=starts,
-        leaf_class=forest.classes_[columns].astype(np.int64),
-        leaf_share=leaf_shares[rows, columns],
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        leaf_class=forest.classes_[classes].astype(np.int64),
+        leaf_share=shares,
         trained=np.bincount(data.labels, minlength=data.classes) > 0,
     )
+
+
+def _leaf_shares(tree: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one tree's leaves in order: how many classes each holds, which, and their shares."""
+    value = tree.value[tree.children_left < 0, 0, :]
+    shares = value / value.sum(axis=1, keepdims=True)
+    rows, classes = np.nonzero(shares)
+    return np.bincount(rows, minlength=len(value)), classes, shares[rows, classes]
 
 
 def _moved(children: np.ndarray, root: int) -> np.ndarray:
