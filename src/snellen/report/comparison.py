@@ -7,12 +7,21 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from snellen.core.cells import Measured
 from snellen.core.comparison import Comparison, Pair
 from snellen.report import text
 
 __all__ = ["comparison_table"]
 
 CLASSES_SHOWN = 5
+
+
+def _visible(pair: Pair) -> str:
+    """How large a difference would have to be to be seen."""
+    cell = pair.smallest_gap
+    if isinstance(cell, Measured):
+        return f"With independent clips, differences from {text.percent(cell.value)} points on are seen."
+    return text.words(cell)
 
 
 def comparison_table(comparison: Comparison) -> Group:
@@ -51,7 +60,7 @@ def _notes(pair: Pair) -> list[RenderableType]:
         f"{text.count(pair.only_a)} clips only A gets right, {text.count(pair.only_b)} only B, "
         f"of {text.count(pair.clips)}. {pair.test}. "
     )
-    gap = f"Smallest difference this test can see: {text.words(pair.smallest_gap)}"
+    gap = "No difference to find." if pair.only_a + pair.only_b == 0 else _visible(pair)
     lines: list[RenderableType] = [Text(text.clean(head + counts + gap), style="dim")]
     if pair.classes:
         changes = "; ".join(

@@ -61,9 +61,7 @@ def points_used(layout: Layout) -> np.ndarray:
         for k in range(block.start, block.stop)
     }
     dropped |= {
-        k
-        for k, name in enumerate(layout.points)
-        if any(part in name for part in POINTS_LEFT_OUT)
+        k for k, name in enumerate(layout.points) if any(part in name for part in POINTS_LEFT_OUT)
     }
     return np.array([k for k in range(len(layout.points)) if k not in dropped], dtype=np.int64)
 

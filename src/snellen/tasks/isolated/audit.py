@@ -22,7 +22,7 @@ from snellen.signal.keypoints import Keypoints
 from snellen.signal.motion import motion_signature
 from snellen.tasks.isolated.data import Recordings
 
-__all__ = ["Duplicates", "audit_recordings", "duplicates_of", "group_names"]
+__all__ = ["Duplicates", "audit_of", "audit_recordings", "duplicates_of", "group_names"]
 
 MISSING = "points of this block that were not detected, over all frames of all clips"
 
@@ -60,18 +60,30 @@ def audit_recordings(
 
     ``duplicates`` may be given where they were looked for already.
     """
-    corpus = recordings.corpus
-    progress("audit", 0, 2 + len(splits))
+    progress("audit", 0, 2)
     found = duplicates_of(recordings) if duplicates is None else duplicates
-    progress("audit", 1, 2 + len(splits))
+    progress("audit", 1, 2)
     missing = None if recordings.keypoints is None else _missing(recordings.keypoints)
-    whole = audit_corpus(corpus, exact=found.exact, near=found.near, missing=missing, gap=gap)
-    parts = []
-    for k, split in enumerate(splits):
-        progress("audit", 2 + k, 2 + len(splits))
-        parts.append(audit_split(corpus, split, exact=found.exact, near=found.near, gap=gap))
-    progress("audit", 2 + len(splits), 2 + len(splits))
-    return Audit(task="isolated", corpus=whole, splits=tuple(parts))
+    audit = audit_of(recordings.corpus, splits, found, missing, gap=gap)
+    progress("audit", 2, 2)
+    return audit
+
+
+def audit_of(
+    corpus: Corpus,
+    splits: Sequence[Split],
+    duplicates: Duplicates,
+    missing: Sequence[Share] | None,
+    *,
+    gap: int,
+) -> Audit:
+    """The audit of a corpus whose recordings have been looked at."""
+    exact, near = duplicates.exact, duplicates.near
+    return Audit(
+        task="isolated",
+        corpus=audit_corpus(corpus, exact=exact, near=near, missing=missing, gap=gap),
+        splits=tuple(audit_split(corpus, x, exact=exact, near=near, gap=gap) for x in splits),
+    )
 
 
 def _missing(keypoints: Keypoints) -> tuple[Share, ...]:

@@ -86,7 +86,7 @@ def compare_runs(
 def _pairs(
     a: Side, b: Side, run_a: RunFolder, run_b: RunFolder, protocols: Sequence[str] | None
 ) -> list[tuple[str, str, str]]:
-    in_a, in_b = pieces.cards_in(run_a), pieces.cards_in(run_b)
+    in_a, in_b = _cards(run_a), _cards(run_b)
     shared = [p for p in _rungs(run_a) if p in {protocol for protocol, _ in in_b}]
     chosen = shared if protocols is None else [p for p in shared if p in protocols]
     faults = [
@@ -118,6 +118,12 @@ def _pairs(
             )
         )
     return found
+
+
+def _cards(run: RunFolder) -> list[tuple[str, str]]:
+    """(protocol, model) of every card, in the ladder's order."""
+    ladder = pieces.get_ladder(run)
+    return [(rung.protocol, model) for rung in ladder.rungs for model in ladder.models]
 
 
 def _rungs(run: RunFolder) -> list[str]:

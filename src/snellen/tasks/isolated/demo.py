@@ -60,8 +60,7 @@ def planted_and_found(planted: Planted, folder: Path, audit: Audit) -> tuple[Che
             Check(
                 f"official split: {name}s in train and test",
                 f"{truth.crossing} of {truth.groups}, {truth.test_clips_touched} test clips",
-                f"{level.crossing_seen} of {level.groups}, "
-                f"{level.test_clips_seen} test clips",
+                f"{level.crossing_seen} of {level.groups}, {level.test_clips_seen} test clips",
             )
         )
     return tuple(checks)

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from snellen.core.answers import SPANS
 from snellen.core.card import Scorecard, card_from_json, card_to_json
 from snellen.core.corpus import CLIPS, TRUTH, Corpus
+from snellen.core.duplicates import NearPairs
 from snellen.core.findings import Audit
 from snellen.core.ladder import Ladder
 from snellen.core.split import Split, split_from_json, split_to_json
@@ -24,6 +26,7 @@ from snellen.errors import BadInput, Fault
 from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.store.tables import table_bytes, table_from_bytes
+from snellen.tasks.isolated.audit import Duplicates
 
 __all__ = [
     "cards_in",
@@ -31,12 +34,14 @@ __all__ = [
     "get_audit",
     "get_card",
     "get_corpus",
+    "get_duplicates",
     "get_ladder",
     "get_settings",
     "get_split",
     "put_answers",
     "put_card",
     "put_corpus",
+    "put_duplicates",
     "put_split",
     "put_struct",
 ]
@@ -68,6 +73,38 @@ def get_corpus(run: RunFolder) -> Corpus:
         silent=tuple(about["silent"]),
         features=about["features"],
     )
+
+
+def put_duplicates(run: RunFolder, corpus: Corpus, duplicates: Duplicates) -> None:
+    """Store which clips are equal or move alike, so that an audit can be made again."""
+    items = corpus.items
+    exact, near = duplicates.exact, duplicates.near
+    plain = {
+        "exact": None if exact is None else [[items[k] for k in same] for same in exact],
+        "near": None
+        if near is None
+        else {
+            "threshold": near.threshold,
+            "pairs": [[items[a], items[b]] for a, b in near.pairs.tolist()],
+            "within_pairs": near.within_pairs,
+            "within_median": near.within_median,
+            "between_pairs": near.between_pairs,
+            "between_above": near.between_above,
+        },
+    }
+    run.put("duplicates.json", canonical_json(plain, indent=1))
+
+
+def get_duplicates(run: RunFolder, corpus: Corpus) -> Duplicates:
+    """Which clips of a run are equal or move alike."""
+    plain = parse_json(run.get("duplicates.json"), "duplicates.json")
+    at = {item: k for k, item in enumerate(corpus.items)}
+    exact, near = plain["exact"], plain["near"]
+    if near is not None:
+        pairs = np.array([[at[a], at[b]] for a, b in near["pairs"]], dtype=np.int64)
+        near = NearPairs(**{**near, "pairs": pairs.reshape(-1, 2)})
+    sets = None if exact is None else tuple(tuple(at[item] for item in same) for same in exact)
+    return Duplicates(sets, near)
 
 
 def put_split(run: RunFolder, split: Split) -> None:

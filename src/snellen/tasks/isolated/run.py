@@ -30,7 +30,7 @@ from snellen.store.folder import RunFolder
 from snellen.store.objects import ObjectStore
 from snellen.tasks.isolated import pieces, rounds
 from snellen.tasks.isolated.align import Prepared, prepare
-from snellen.tasks.isolated.audit import audit_recordings, group_names
+from snellen.tasks.isolated.audit import audit_recordings, duplicates_of, group_names
 from snellen.tasks.isolated.card import Outcomes, build_card, contract_of, outcomes_of
 from snellen.tasks.isolated.code import code_id
 from snellen.tasks.isolated.data import Recordings
@@ -93,7 +93,11 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
             splits.append(_make_split(corpus, name, settings))
             pieces.put_split(folder, splits[-1])
         progress("splits", len(protocols), len(protocols))
-        audit = audit_recordings(recordings, splits, gap=settings.gap, progress=progress)
+        duplicates = duplicates_of(recordings)
+        pieces.put_duplicates(folder, corpus, duplicates)
+        audit = audit_recordings(
+            recordings, splits, gap=settings.gap, progress=progress, duplicates=duplicates
+        )
         pieces.put_struct(folder, "audit.json", audit)
         prepared = prepare(recordings.keypoints)
         answers = _answers(root, prepared, corpus, splits, settings, progress)

@@ -1,7 +1,7 @@
 """Recompute what a run says from what it stored, and stop at the first difference.
 
-*Conventions*: a run is verified from its own pieces: corpus, splits, audit and
-answers give the cards, the cards give the ladder. Bytes are compared.
+*Conventions*: a run is verified from its own pieces: corpus, splits and duplicates
+give the audit, answers the cards, cards the ladder. Bytes are compared.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import msgspec
 from snellen.core.answers import in_order
 from snellen.core.card import Scorecard, card_to_json
 from snellen.core.corpus import Corpus
+from snellen.core.findings import Audit
 from snellen.core.split import Split
 from snellen.digest import canonical_json
 from snellen.errors import Mismatch
 from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
-from snellen.tasks.isolated.audit import group_names
+from snellen.tasks.isolated.audit import audit_of, group_names
 from snellen.tasks.isolated.card import Outcomes, build_card, contract_of, outcomes_of
 from snellen.tasks.isolated.ladder import build_ladder
 
@@ -47,7 +48,8 @@ def verify_run(root: Path) -> Verified:
     """
     run = RunFolder.read(root)
     corpus = pieces.get_corpus(run)
-    leaks = {split.protocol: split.leaks for split in pieces.get_audit(run).splits}
+    audit = _verify_audit(run, corpus)
+    leaks = {split.protocol: split.leaks for split in audit.splits}
     results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
     clips = 0
     for protocol, model in pieces.cards_in(run):
@@ -85,6 +87,22 @@ def recompute_card(
         leaks=card.leaks,
         silent=card.silent,
     )
+
+
+def _verify_audit(run: RunFolder, corpus: Corpus) -> Audit:
+    """The audit made again; only what is missing in the recordings is taken as stored."""
+    stored = pieces.get_audit(run)
+    splits = [pieces.get_split(run, split.protocol) for split in stored.splits]
+    missing = stored.corpus.missing
+    again = audit_of(
+        corpus,
+        splits,
+        pieces.get_duplicates(run, corpus),
+        missing if isinstance(missing, tuple) else None,
+        gap=pieces.get_settings(run)["gap"],
+    )
+    _require_equal("audit.json", run, canonical_json(msgspec.to_builtins(again), indent=1))
+    return again
 
 
 def _verify_ladder(run: RunFolder, corpus: Corpus, leaks: Any, results: Any) -> None:
