@@ -158,7 +158,7 @@ def test_ctrl_c_ends_the_workers_and_the_next_run_goes_on(tmp_path, workers):
     _, said = driver.communicate(timeout=10)
 
     assert driver.returncode == -signal.SIGINT
-    assert said.count(b"Traceback") == 1
+    assert said.count(b"\nKeyboardInterrupt") == 1  # the workers end without a word
     assert [pid for pid in workers_of(log) if alive(pid)] == []
     store = ObjectStore(tmp_path / "objects")
     done = len(list(store.keys()))
