@@ -60,13 +60,13 @@ MARKS = {
             level="session",
             test_clips_touched=1000,
             test_clips=1000,
-            sentence="Every test clip has clips of its own session in training.",
+            sentence="1,000 of 1,000 test clips come from a session that is also in training",
         ),
         LeakMark(
             level="signer",
             test_clips_touched=1000,
             test_clips=1000,
-            sentence="Every test clip shows a signer who is also in training.",
+            sentence="1,000 of 1,000 test clips show a person who is also in training",
         ),
     ),
     "session out": (
@@ -74,7 +74,7 @@ MARKS = {
             level="signer",
             test_clips_touched=1000,
             test_clips=1000,
-            sentence="Every test clip shows a signer who is also in training.",
+            sentence="1,000 of 1,000 test clips show a person who is also in training",
         ),
     ),
     "signer out": (),
@@ -406,12 +406,12 @@ def make_audit():
             test_clips=1000,
             test_clips_seen=1000,
             test_clips_seen_in_train=990,
-            seen_definition=f"a clip of the same {name} is in train.",
+            seen_definition=f"a clip of the same {name} is in train",
             expected_seen=999.4,
         )
         for name, groups, definition in (
-            ("session", 18, "One sitting of one signer."),
-            ("signer", 5, "One person."),
+            ("session", 18, "one sitting of one signer"),
+            ("signer", 5, "one person"),
         )
     )
 
@@ -468,7 +468,7 @@ def make_audit():
                 have="no such column",
             ),
         },
-        definitions={"session": "One sitting of one signer.", "signer": "One person."},
+        definitions={"session": "one sitting of one signer", "signer": "one person"},
         exact_duplicates=(("clip_001", "clip_002"), (HOSTILE[0], "clip_009")),
         near_duplicates=NearDuplicates(
             definition="Cosine of the mean-free trajectories.",

@@ -151,7 +151,7 @@ def test_a_leaking_headline_says_so_before_its_figure(bundle):
     leaky = changed(bundle.ladder, headline="random")
     headline = html_report(replace(bundle, ladder=leaky)).split(b'id="ladder"')[0]
     assert headline.index(b"This figure leaks.") < headline.index(b"80.1 %")
-    assert b"Every test clip has clips of its own session in training." in headline
+    assert b"1,000 of 1,000 test clips come from a session that is also in training" in headline
 
 
 def test_without_a_ladder_no_model_is_ranked_and_leaks_stay_beside_their_figure(bundle):

@@ -44,7 +44,7 @@ def test_a_card_gives_the_reason_of_each_state_below_its_table(bundle):
         "latency, all: not measured: no timing was taken; to measure it: snellen bench RUN" in text
     )
     assert "robustness, left hand missing: failed: the perturbed clips changed nothing" in text
-    assert "leak: Every test clip shows a signer who is also in training." in text
+    assert "leak: 1,000 of 1,000 test clips show a person who is also in training" in text
     assert "5 figures of single slices are in the report." in text
     assert "0.184 [0.171, 0.198]" in text
 

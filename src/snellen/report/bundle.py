@@ -20,7 +20,16 @@ from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder, LadderCell, Rung, Winner
 from snellen.report.text import clean, measure_name, shorten
 
-__all__ = ["Bundle", "Unmeasured", "card_names", "findings", "scores_of", "silences", "unmeasured"]
+__all__ = [
+    "Bundle",
+    "Unmeasured",
+    "card_names",
+    "definitions",
+    "findings",
+    "scores_of",
+    "silences",
+    "unmeasured",
+]
 
 SEVERITIES = ("leak", "warning", "note")
 LABELS_NAMED = 5
@@ -106,6 +115,12 @@ def scores_of(card: Scorecard) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
 def findings(audit: Audit) -> tuple[Finding, ...]:
     """The findings of an audit, leaks first."""
     return tuple(sorted(audit.corpus.findings, key=lambda x: SEVERITIES.index(x.severity)))
+
+
+def definitions(audit: Audit) -> tuple[tuple[str, str, str], ...]:
+    """Level, what its groups are and which test clips are counted, each said once."""
+    said = [(x.level, x.definition, x.seen_definition) for s in audit.splits for x in s.levels]
+    return tuple(dict.fromkeys(said))
 
 
 def silences(bundle: Bundle) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ def _visible(pair: Pair) -> str:
     """How large a difference would have to be to be seen."""
     cell = pair.smallest_gap
     if isinstance(cell, Measured):
-        return f"With independent clips, differences from {text.percent(cell.value)} points on are seen."
+        points = text.percent(cell.value)
+        return f"With independent clips, differences from {points} points on are seen."
     return text.words(cell)
 
 

@@ -98,7 +98,14 @@ def ladder_spec(ladder: Ladder) -> Spec:
         "field": "model",
         "type": "nominal",
         "sort": list(names.values()),
-        "legend": {"orient": "top", "title": None, "columns": 2, "symbolSize": 70, "offset": 28},
+        "legend": {
+            "orient": "top",
+            "title": None,
+            "columns": 2,
+            "columnPadding": 18,
+            "symbolSize": 70,
+            "offset": 28,
+        },
     }
     colour = who | {"scale": {"domain": list(names.values()), "range": _cycle(COLOURS, names)}}
     shape = who | {"scale": {"domain": list(names.values()), "range": _cycle(SHAPES, names)}}

@@ -21,6 +21,7 @@ from snellen.report import figures, matrix, text
 from snellen.report.bundle import (
     Bundle,
     card_names,
+    definitions,
     findings,
     scores_of,
     silences,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html_report"]
 
-PLOTS_ABREAST, FEW_CLASSES, MANY_CLASSES = 3, 12, 32
+PLOTS_ABREAST, FEW_CLASSES, MANY_CLASSES = 3, 6, 32
 COVERAGE_ROWS = 60
 DUPLICATES_SHOWN = 20
 ACCURACY = "accuracy"
@@ -75,6 +76,7 @@ def html_report(bundle: Bundle) -> bytes:
         any_rung_leaks=ladder is not None and any(rung.leaks for rung in ladder.rungs),
         ladder_figure=None if drawn is None else Markup(drawn),  # noqa: S704 (escaped by the renderer)
         ladder_label=_ladder_label(bundle),
+        definitions=definitions(bundle.audit) if bundle.audit is not None else (),
         findings=findings(bundle.audit) if bundle.audit is not None else (),
         silences=silences(bundle),
         unmeasured=unmeasured(bundle),
@@ -101,6 +103,7 @@ def _environment() -> Environment:
         "state": lambda value: isinstance(value, Cell),
     }
     environment.globals |= {
+        "between": text.between,
         "count": text.count,
         "decimal": lambda value: f"{value:,.1f}",
         "intake_sentence": text.intake_sentence,

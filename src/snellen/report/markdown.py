@@ -19,6 +19,7 @@ from snellen.report import text
 from snellen.report.bundle import (
     Bundle,
     card_names,
+    definitions,
     findings,
     scores_of,
     silences,
@@ -78,11 +79,7 @@ def _points(cell: Cell) -> str:
 
 
 def _leaks(marks: Sequence[LeakMark]) -> str:
-    return _bullets(
-        f"**leaks ({escape(mark.level)})**: {escape(mark.sentence)} "
-        f"{text.part_of(mark.test_clips_touched, mark.test_clips)} test clips."
-        for mark in marks
-    )
+    return _bullets(f"**leaks ({escape(mark.level)})**: {escape(mark.sentence)}" for mark in marks)
 
 
 def _headline(bundle: Bundle) -> Iterator[str]:
@@ -190,8 +187,12 @@ def _audit(audit: Audit) -> Iterator[str]:
     corpus = audit.corpus
     yield (
         f"{escape(corpus.name)}: {text.count(corpus.clips)} clips, "
-        f"{text.count(corpus.classes)} classes of {text.count(corpus.clips_per_class_min)} to "
-        f"{text.count(corpus.clips_per_class_max)} clips."
+        f"{text.count(corpus.classes)} classes of "
+        f"{text.between(corpus.clips_per_class_min, corpus.clips_per_class_max)} clips."
+    )
+    yield _bullets(
+        f"{escape(name)}: {escape(definition)}. Test clips seen in training: {escape(seen)}"
+        for name, definition, seen in definitions(audit)
     )
     for split in audit.splits:
         yield from _split(split)
@@ -206,15 +207,14 @@ def _split(split: SplitAudit) -> Iterator[str]:
             text.count(level.groups),
             text.count(level.crossing_seen),
             text.part_of(level.test_clips_seen, level.test_clips),
-            f"{level.definition} Counted: {level.seen_definition}",
         ]
         for level in split.levels
     ]
     unknown = [
-        [level, text.state(why), text.state(why), text.state(why), text.reason(why)]
+        [level, text.state(why), text.state(why), text.state(why)]
         for level, why in sorted(split.unknown_levels.items())
     ]
-    head = ["Level", "Groups", "On both sides", "Test clips seen in training", "Definition"]
+    head = ["Level", "Groups", "On both sides", "Test clips seen in training"]
     yield table(head, known + unknown)
 
 

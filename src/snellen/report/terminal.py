@@ -119,10 +119,10 @@ def _corpus_table(corpus: CorpusAudit) -> Table:
     table.show_header = False
     table.add_column("what")
     table.add_column("figure", overflow="fold")
-    low, high = text.count(corpus.clips_per_class_min), text.count(corpus.clips_per_class_max)
+    each = text.between(corpus.clips_per_class_min, corpus.clips_per_class_max)
     rows = [
         ("clips", text.count(corpus.clips)),
-        ("classes", f"{text.count(corpus.classes)}, of {low} to {high} clips"),
+        ("classes", f"{text.count(corpus.classes)}, of {each} clips"),
         ("out of vocabulary", text.count(corpus.out_of_vocabulary)),
         ("frames", text.quantity(corpus.frames)),
     ]

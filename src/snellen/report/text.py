@@ -23,6 +23,7 @@ from snellen.core.cells import Cell, Failed, Measured, NotApplicable, NotMeasura
 __all__ = [
     "PLAIN_MEASURES",
     "Unit",
+    "between",
     "clean",
     "count",
     "distinct",
@@ -129,6 +130,15 @@ def spread(items: Sequence[T], limit: int) -> tuple[T, ...]:
 def count(n: int) -> str:
     """A count with thousands separators."""
     return f"{n:,}"
+
+
+def between(low: int, high: int) -> str:
+    """A range of counts, or the one count it consists of.
+
+    >>> between(10, 13), between(48, 48)
+    ('10 to 13', '48')
+    """
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def percent(share: float) -> str:
