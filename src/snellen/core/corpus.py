@@ -12,7 +12,7 @@ counter it belongs to (two cameras count apart).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,9 @@ TRUTH = pa.schema([pa.field("item", pa.string(), nullable=False), pa.field("labe
 class Corpus:
     """Clips, their truth, the frozen vocabulary, and what the data is silent about.
 
-    ``features`` is the digest of the arrays that go with the clips, or None
+    ``items`` are the clip names, sorted; ``labels`` the true label of each, None
+    for out of vocabulary; ``classes`` the same as indices into the vocabulary, -1
+    for out of it. ``features`` is the digest of the arrays that go with the clips, or None
     when there is only metadata.
     """
 
@@ -52,29 +54,25 @@ class Corpus:
     vocabulary: tuple[str, ...]
     silent: tuple[str, ...] = ()
     features: str | None = None
+    items: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    labels: tuple[str | None, ...] = field(init=False, repr=False, compare=False)
+    classes: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Take items, labels and classes out of the tables once: loops ask for them a lot."""
+        labels = tuple(self.truth.column("label").to_pylist())
+        index = {label: k for k, label in enumerate(self.vocabulary)}
+        classes = np.array([-1 if x is None else index[x] for x in labels], dtype=np.int64)
+        object.__setattr__(self, "items", tuple(self.clips.column("item").to_pylist()))
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "classes", classes)
 
     def __len__(self) -> int:
         return int(self.clips.num_rows)
 
-    @property
-    def items(self) -> tuple[str, ...]:
-        """Clip names, sorted."""
-        return tuple(self.clips.column("item").to_pylist())
-
     def column(self, name: str) -> list[str | None]:
         """A clip column as a list aligned with :attr:`items`."""
         return list(self.clips.column(name).to_pylist())
-
-    @property
-    def labels(self) -> list[str | None]:
-        """The true label of each clip, None for out of vocabulary."""
-        return list(self.truth.column("label").to_pylist())
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The true label of each clip as an index into the vocabulary, -1 for out of it."""
-        index = {label: k for k, label in enumerate(self.vocabulary)}
-        return np.array([-1 if x is None else index[x] for x in self.labels], dtype=np.int64)
 
     @property
     def digest(self) -> str:

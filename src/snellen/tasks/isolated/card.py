@@ -314,7 +314,8 @@ def _unknown_scores(corpus: Corpus, tested: np.ndarray, answers: pa.Table) -> li
 def _slices(corpus: Corpus, outcomes: Outcomes) -> list[Score]:
     found: list[Score] = []
     for column in ("signer", "session"):
-        names = [corpus.column(column)[k] for k in outcomes.positions]
+        everyone = corpus.column(column)
+        names = [everyone[k] for k in outcomes.positions]
         values = sorted({name for name in names if name is not None})
         if not 1 < len(values) <= SLICES_SHOWN:
             continue
