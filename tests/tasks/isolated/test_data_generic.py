@@ -39,7 +39,7 @@ def test_clips_are_sorted_by_name_with_their_facts_and_frames(folder):
 
     assert recordings.source == "generic"
     assert recordings.corpus.items == ("a", "b")
-    assert recordings.list(corpus.labels) == ["YES", "HELLO"]
+    assert list(recordings.corpus.labels) == ["YES", "HELLO"]
     assert recordings.corpus.vocabulary == ("HELLO", "YES")
     assert recordings.corpus.column("signer") == ["bala", "asha"]
     assert recordings.corpus.column("n_frames") == [3, 5]
@@ -118,7 +118,7 @@ def test_a_byte_order_mark_and_outer_blanks_are_not_part_of_a_name(folder):
         b"\xef\xbb\xbfclip_id , label,signer\r\nb, HELLO ,asha\r\na,YES,bala\r\n"
     )
 
-    assert read(folder).list(corpus.labels) == ["YES", "HELLO"]
+    assert list(read(folder).corpus.labels) == ["YES", "HELLO"]
 
 
 def test_two_spellings_of_one_accent_are_one_label(tmp_path):
@@ -129,7 +129,7 @@ def test_two_spellings_of_one_accent_are_one_label(tmp_path):
 
 def test_joiners_of_indian_scripts_are_letters_but_direction_marks_are_not(tmp_path):
     (tmp_path / "clips.csv").write_text("clip_id,label\na,\u0d28\u0d28\u0d4d\u200d\n")
-    assert read(tmp_path).list(corpus.labels) == ["\u0d28\u0d28\u0d4d\u200d"]
+    assert list(read(tmp_path).corpus.labels) == ["\u0d28\u0d28\u0d4d\u200d"]
 
     (tmp_path / "clips.csv").write_text("clip_id,label\na,GO\u202eOD\n")
     assert faults_of(tmp_path)[0].allowed == "printable characters"

@@ -71,7 +71,7 @@ def test_the_kinect_file_becomes_named_clips_in_metres(tmp_path):
 
     assert recordings.source == "isl-kinect-30"
     assert recordings.corpus.items == ("no_S02_9", "yes_S01_1")
-    assert recordings.list(corpus.labels) == ["no", "yes"]
+    assert list(recordings.corpus.labels) == ["no", "yes"]
     assert recordings.corpus.column("signer") == ["S02", "S01"]
     assert recordings.corpus.column("n_frames") == [3, 2]
     assert recordings.corpus.column("number") == [None, None]
@@ -156,7 +156,7 @@ def test_the_published_text_files_are_read_and_their_spellings_merged(tmp_path):
 
     assert recordings.source == "isl-kinect-30-text"
     assert recordings.corpus.items == ("born_asha_1", "born_bala_1", "no_asha_2")
-    assert recordings.list(corpus.labels) == ["born", "born", "no"]
+    assert list(recordings.corpus.labels) == ["born", "born", "no"]
     assert recordings.corpus.column("signer") == ["asha", "bala", "asha"]
     assert recordings.corpus.column("n_frames") == [2, 1, 3]
     assert recordings.keypoints.clip(0)[0][1, 19].tolist() == [157, 158, 159]
@@ -212,7 +212,7 @@ def test_auslan_has_sessions_that_carry_their_signer_and_gestures_outside_the_vo
     recordings = read(tmp_path)
 
     assert recordings.corpus.items == ("alive_signer1_1_0", "cal-full-up_signer1_2_5")
-    assert recordings.list(corpus.labels) == ["alive", None]
+    assert list(recordings.corpus.labels) == ["alive", None]
     assert recordings.corpus.vocabulary == ("alive",)
     assert recordings.corpus.column("note") == [None, "cal-full-up"]
     assert recordings.corpus.column("session") == ["signer1/1", "signer1/2"]
