@@ -123,7 +123,9 @@ def test_a_model_refuses_to_answer_what_it_was_trained_on(data, tmp_path):
     quick("split", "isolated", data, "--protocol", "signer", "-o", split)
     quick("train", "isolated", data, "--split", split, "--model", "majority", "-o", models)
 
-    code, _, error = quick("predict", "isolated", data, "--models", models, "-o", tmp_path / "a.csv")
+    code, _, error = quick(
+        "predict", "isolated", data, "--models", models, "-o", tmp_path / "a.csv"
+    )
 
     assert code == 2
     assert "trained on" in error
@@ -137,9 +139,7 @@ def test_answers_of_any_model_can_be_scored_from_a_csv(data, tmp_path):
     rows = [(row[head.index("clip_id")], row[head.index("label")]) for row in clips[1:]]
     answers.write_text("clip_id,label\n" + "".join(f"{c},{x}\n" for c, x in rows[:-5]))
 
-    code, out, _ = quick(
-        "score", "isolated", answers, "--data", data, "--split", split, "-o", card
-    )
+    code, out, _ = quick("score", "isolated", answers, "--data", data, "--split", split, "-o", card)
 
     assert code == 1  # a random split leaks
     assert "5 missing" in out

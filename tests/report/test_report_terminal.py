@@ -61,5 +61,5 @@ def test_an_audit_shows_findings_the_base_rate_and_unknown_levels(bundle):
     text = shown(audit_tables(bundle.audit), 120)
     assert text.index("leak A01") < text.index("warning A02") < text.index("note A04")
     assert "3 of 40,000 (below 0.1 %) pairs of different classes" in text
-    assert "level sitting: not measurable: clips carry no recording number" in text
+    assert "not known here: sitting" in text
     assert "This data cannot tell: Which hand each signer prefers." in text

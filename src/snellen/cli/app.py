@@ -356,7 +356,7 @@ def demo(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """Make a corpus whose truth is known, run the main job on it, and check what the audit finds."""
+    """Plant leaks in a made-up corpus, run the main job on it, and check what the audit finds."""
     from snellen.cli.demo import run_demo
 
     if not run_demo(output, seed=seed, workers=workers or os.cpu_count() or 1, json=json):

@@ -268,11 +268,13 @@ def _mark(level: Level, rounds: int) -> LeakMark:
     beside = level.crossing_any - level.crossing_seen
     if rounds == 1 and level.level in LEVELS and beside > 0:
         sentence += (
-            f"; {level.crossing_seen} of {level.groups} groups lie on both sides. {level.crossing_any} "
-            "touch more than one of train, validation and test, which is another count: "
-            f"{beside} of these lie in train and validation only"
+            f"; {level.crossing_seen} of {level.groups} groups lie on both sides. "
+            f"{level.crossing_any} touch more than one of train, validation and test, "
+            f"which is another count: {beside} of these lie in train and validation only"
         )
-    return LeakMark(level=level.level, test_clips_touched=seen, test_clips=tested, sentence=sentence)
+    return LeakMark(
+        level=level.level, test_clips_touched=seen, test_clips=tested, sentence=sentence
+    )
 
 
 def _balance(corpus: Corpus, split: Split) -> Balance:

@@ -163,4 +163,3 @@ def card_from_json(data: bytes, where: str) -> Scorecard:
     if card.format != FORMAT:
         raise BadInput(Fault(where, f"format {card.format!r}", FORMAT, field="format"))
     return card
-

@@ -39,7 +39,7 @@ def differences(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, tuple[s
 def require_same(
     a: Mapping[str, str], b: Mapping[str, str], *, allow: Sequence[str] = ()
 ) -> dict[str, tuple[str, str]]:
-    """Raise Mismatch naming every differing field, but for those in ``allow``, which are returned."""
+    """Raise Mismatch naming every differing field; those in ``allow`` are returned instead."""
     found = differences(a, b)
     refused = {field: values for field, values in found.items() if field not in allow}
     if refused:

@@ -74,6 +74,16 @@ def svg(spec: Spec, key: str) -> str:
     return re.sub(r'<path class="(?:back|fore)ground"[^>]*display="none"/>', "", drawn)
 
 
+LADDER_LEGEND = {
+    "orient": "top",
+    "title": None,
+    "columns": 2,
+    "columnPadding": 18,
+    "symbolSize": 70,
+    "offset": 28,
+}
+
+
 def ladder_spec(ladder: Ladder) -> Spec:
     """One line a model, from the leakiest protocol to the strictest, with intervals."""
     names = dict(zip(ladder.models, distinct(ladder.models, LABEL_CHARACTERS), strict=True))
@@ -98,14 +108,7 @@ def ladder_spec(ladder: Ladder) -> Spec:
         "field": "model",
         "type": "nominal",
         "sort": list(names.values()),
-        "legend": {
-            "orient": "top",
-            "title": None,
-            "columns": 2,
-            "columnPadding": 18,
-            "symbolSize": 70,
-            "offset": 28,
-        },
+        "legend": LADDER_LEGEND,
     }
     colour = who | {"scale": {"domain": list(names.values()), "range": _cycle(COLOURS, names)}}
     shape = who | {"scale": {"domain": list(names.values()), "range": _cycle(SHAPES, names)}}

@@ -18,7 +18,7 @@ from rich.text import Text
 from snellen.core.card import Scorecard, signature_line
 from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, CorpusAudit, SplitAudit
-from snellen.core.ladder import Ladder
+from snellen.core.ladder import Ladder, LadderCell
 from snellen.report import text
 from snellen.report.bundle import findings, scores_of
 
@@ -29,24 +29,23 @@ STYLES = {"leak": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def ladder_table(ladder: Ladder) -> Group:
-    """Accuracy by model and protocol, who wins, and what the leak is worth."""
-    table = _table("Right, % of test clips [95 % interval]")
+    """Accuracy and macro F1 by model and protocol, who wins, and what the leak is worth."""
+    table = _table("Right, % of test clips; below it macro F1 [95 % intervals]")
     table.add_column("model", max_width=MODEL_CHARACTERS, overflow="fold")
     # Up to three protocols fit 80 columns unbroken; with more the intervals wrap.
     figure = len("88.5 [86.6, 90.4]") if len(ladder.rungs) <= 3 else None
     for rung in ladder.rungs:
         table.add_column(_plain(rung.protocol), overflow="fold", min_width=figure)
-    cells = {(cell.model, cell.protocol): cell.accuracy for cell in ladder.cells}
     best = {(won.model, won.protocol) for won in ladder.winners}
+    cells = {(cell.model, cell.protocol): cell for cell in ladder.cells}
     notes: list[tuple[str, Cell]] = []
     for model in ladder.models:
         row: list[Text] = [_plain(model)]
         for rung in ladder.rungs:
-            key = (model, rung.protocol)
-            cell = cells.get(key)
-            row.append(_figure(cell, style="bold" if key in best else ""))
-            if cell is not None and not isinstance(cell, Measured):
-                notes.append((f"{model}, {rung.protocol}", cell))
+            cell = cells.get((model, rung.protocol))
+            row.append(_rung_figures(cell, best=(model, rung.protocol) in best))
+            if cell is not None and not isinstance(cell.accuracy, Measured):
+                notes.append((f"{model}, {rung.protocol}", cell.accuracy))
         table.add_row(*row)
     table.add_section()
     leaks = [", ".join(mark.level for mark in rung.leaks) for rung in ladder.rungs]
@@ -54,7 +53,19 @@ def ladder_table(ladder: Ladder) -> Group:
         Text("leaks"), *(_plain(x, "red") if x else Text("none", style="dim") for x in leaks)
     )
     notes += [(f"protocol {name}", why) for name, why in sorted(ladder.missing_rungs.items())]
-    gaps = [
+    return Group(table, *_gaps(ladder), _plain(ladder.flip_sentence, "bold"), *_notes(notes))
+
+
+def _rung_figures(cell: LadderCell | None, *, best: bool) -> Text:
+    """Accuracy and, under it, macro F1."""
+    if cell is None:
+        return _figure(None)
+    accuracy = _figure(cell.accuracy, style="bold" if best else "")
+    return Text.assemble(accuracy, "\n", _figure(cell.macro_f1, style="dim"))
+
+
+def _gaps(ladder: Ladder) -> list[Text]:
+    return [
         Text.assemble(
             _plain(f"{gap.model}: {gap.leaky} minus {gap.honest} "),
             _figure(gap.difference, "difference"),
@@ -62,7 +73,6 @@ def ladder_table(ladder: Ladder) -> Group:
         )
         for gap in ladder.gaps
     ]
-    return Group(table, *gaps, _plain(ladder.flip_sentence, "bold"), *_notes(notes))
 
 
 def card_table(card: Scorecard) -> Group:
@@ -159,9 +169,11 @@ def _split_parts(split: SplitAudit) -> list[RenderableType]:
             text.count(level.crossing_seen),
             text.part_of(level.test_clips_seen, level.test_clips),
         )
-    unknown = sorted(split.unknown_levels.items())
     leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in split.leaks]
-    return [table, *leaks, *_notes([(f"level {level}", why) for level, why in unknown])]
+    # Why a level is unknown is a fact of the corpus and stands in its table.
+    absent = ", ".join(sorted(split.unknown_levels))
+    unknown = [_plain(f"not known here: {absent}", "dim")] if absent else []
+    return [table, *leaks, *unknown]
 
 
 def _table(title: str) -> Table:

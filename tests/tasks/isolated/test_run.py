@@ -108,7 +108,7 @@ def test_running_again_computes_nothing_and_changes_nothing(data, finished):
 
     assert index(finished) == before
     # All rounds are heard of at once: 0 done, then each of them from the store.
-    assert [done for stage, done in stages if stage == "rounds"][0] == 0
+    assert next(done for stage, done in stages if stage == "rounds") == 0
 
 
 def test_another_seed_is_another_contract(data, finished, tmp_path):

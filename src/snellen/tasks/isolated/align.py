@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -157,7 +158,7 @@ def in_body_frame(
     left, right = layout.shoulders
     seen = present[:, left] & present[:, right]
     out = np.empty_like(values)
-    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, stop in pairwise(offsets.tolist()):
         rows = np.flatnonzero(seen[start:stop]) + start
         clip = values[start:stop]
         if len(rows):

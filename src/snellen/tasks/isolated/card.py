@@ -8,14 +8,13 @@ Macro averages run over the classes that have scored clips.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from snellen import __version__
-from snellen.core.answers import check_answers, in_order, intake_of, ranked_answers
+from snellen.core.answers import check_answers, in_order, intake_of
 from snellen.core.card import (
     Bin,
     ClassRow,
@@ -24,76 +23,33 @@ from snellen.core.card import (
     CoveragePoint,
     LeakMark,
     Reliability,
-    Score,
     Scorecard,
 )
-from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasurable, NotMeasured
+from snellen.core.cells import Cell, Measured, NotMeasurable
 from snellen.core.corpus import Corpus
 from snellen.core.split import Split
 from snellen.digest import digest_json, digest_table
 from snellen.metrics import calibration, classify, intervals, selective
-from snellen.metrics.ratio import Ratio
 from snellen.tasks.isolated.confusion import by_similarity
+from snellen.tasks.isolated.scores import (
+    BOOTSTRAP_SEED,
+    MACRO_REPLICATES,
+    REPLICATES,
+    Outcomes,
+    measured,
+    outcomes_of,
+    overall_scores,
+    slice_scores,
+    unknown_scores,
+)
 
-__all__ = ["MEASURES", "Outcomes", "build_card", "contract_of", "outcomes_of"]
+__all__ = ["MEASURES", "build_card", "contract_of"]
 
 # A change of any definition below changes this, and with it every contract.
 MEASURES = "isolated-measures/1"
-# Macro-F1 resamples class counts, which is nearly free; the others weigh every clip anew.
-MACRO_REPLICATES = 2000
-REPLICATES = 500
-BOOTSTRAP_SEED = 12345
 THRESHOLDS = tuple(k / 100 for k in range(0, 100, 5))
 BINS = 10
 TOP_CONFUSIONS = 15
-# More slices than this are a table nobody reads, each of a handful of clips.
-SLICES_SHOWN = 40
-
-Weighted = Callable[[np.ndarray], Ratio]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Scored clips as arrays: truth, ranked answers, confidence, and the groups behind them.
-
-    ``positions`` point into the corpus's items; ``ranked`` is (clips, ranks),
-    -1 where there is no answer; ``groups`` is None for a split without any.
-    """
-
-    positions: np.ndarray
-    truth: np.ndarray
-    ranked: np.ndarray
-    confidence: np.ndarray
-    has_confidence: bool
-    groups: np.ndarray | None
-
-    @property
-    def answer(self) -> np.ndarray:
-        """The first answer of each clip, -1 for none."""
-        return self.ranked[:, 0]
-
-    @property
-    def correct(self) -> np.ndarray:
-        """Whether each first answer is right."""
-        return np.asarray(self.answer == self.truth)
-
-
-def outcomes_of(
-    corpus: Corpus, split: Split, answers: pa.Table, groups: Sequence[str] | None
-) -> Outcomes:
-    """Pair every scored clip with its answer; ``groups`` is aligned with the corpus's items."""
-    positions = np.flatnonzero((split.tested_in >= 0) & (corpus.classes >= 0))
-    items = [corpus.items[k] for k in positions]
-    ranked = ranked_answers(answers, items, corpus.vocabulary)
-    names = None if groups is None else np.array([groups[k] for k in positions])
-    return Outcomes(
-        positions=positions,
-        truth=corpus.classes[positions],
-        ranked=ranked.labels,
-        confidence=ranked.confidence[:, 0],
-        has_confidence=ranked.has_confidence,
-        groups=names,
-    )
 
 
 def contract_of(corpus: Corpus, split: Split, *, seed: str, preprocessing: str) -> dict[str, str]:
@@ -157,9 +113,9 @@ def build_card(
         contract=dict(contract),
         intake=intake_of(answers, asked),
         scores=(
-            *_scores(outcomes, counts),
-            *_unknown_scores(corpus, tested, answers),
-            *_slices(corpus, outcomes),
+            *overall_scores(outcomes, counts),
+            *unknown_scores(corpus, tested, answers),
+            *slice_scores(corpus, outcomes),
         ),
         classes=_classes(corpus.vocabulary, counts, outcomes),
         confusion=_confusion(corpus.vocabulary, counts),
@@ -199,134 +155,6 @@ def _signature(
     )
 
 
-def _measured(interval: intervals.Interval) -> Measured:
-    return Measured(
-        value=interval.value,
-        low=interval.low,
-        high=interval.high,
-        n=interval.n,
-        groups=interval.groups,
-        method=interval.method,
-    )
-
-
-def _resampled(metric: Weighted, outcomes: Outcomes) -> Cell:
-    n = len(outcomes.truth)
-    plain = metric(np.ones(n))
-    if not bool(plain.defined):
-        return NotMeasurable(
-            reason="undefined on these clips", needed="at least one such clip", have="none"
-        )
-    rng = np.random.default_rng(BOOTSTRAP_SEED)
-    return _measured(
-        intervals.bootstrap_interval(metric, n, outcomes.groups, rng, replicates=REPLICATES)
-    )
-
-
-def _scores(outcomes: Outcomes, counts: np.ndarray) -> list[Score]:
-    n_classes = counts.shape[0]
-    rng = np.random.default_rng(BOOTSTRAP_SEED)
-
-    def by_class(metric: Callable[[classify.ClassCounts], Ratio]) -> Cell:
-        def weighted(weight: np.ndarray) -> Ratio:
-            table = classify.confusion(outcomes.truth, outcomes.answer, n_classes, weight)
-            return metric(classify.class_counts(table))
-
-        return _resampled(weighted, outcomes)
-
-    macro_f1 = intervals.macro_f1_interval(
-        outcomes.truth,
-        outcomes.answer,
-        n_classes,
-        outcomes.groups,
-        rng,
-        replicates=MACRO_REPLICATES,
-    )
-    found = [
-        _score("accuracy", _measured(intervals.share_interval(outcomes.correct, outcomes.groups))),
-        _score("macro_f1", _measured(macro_f1)),
-        _score("balanced_accuracy", by_class(classify.balanced_accuracy)),
-        _score("macro_precision", by_class(classify.macro_precision)),
-        _score("weighted_f1", by_class(classify.weighted_f1)),
-        _score("weighted_precision", by_class(classify.weighted_precision)),
-    ]
-    for k in (3, 5):
-        found.append(_score(f"top_{k}", _top(outcomes, k)))
-    return [*found, *_confidence_scores(outcomes)]
-
-
-def _score(measure: str, cell: Cell, *, slice_: str = "all", better: str = "higher") -> Score:
-    return Score(measure=measure, slice=slice_, better=better, cell=cell)
-
-
-def _top(outcomes: Outcomes, k: int) -> Cell:
-    have = outcomes.ranked.shape[1]
-    if have < k:
-        return NotMeasured(
-            reason=f"the answers hold {have} ranked labels a clip",
-            command=f"give ranks 1 to {k} in the answers and run snellen score again",
-        )
-    hit = (outcomes.ranked[:, :k] == outcomes.truth[:, None]).any(axis=1)
-    return _measured(intervals.share_interval(hit, outcomes.groups))
-
-
-def _confidence_scores(outcomes: Outcomes) -> list[Score]:
-    confidence, correct = outcomes.confidence, outcomes.correct
-    measures: tuple[tuple[str, str, Weighted], ...] = (
-        ("aurc", "lower", lambda w: selective.aurc(confidence, correct, w)),
-        ("excess_aurc", "lower", lambda w: selective.excess_aurc(confidence, correct, w)),
-        (
-            "accuracy_at_coverage_80",
-            "higher",
-            lambda w: selective.accuracy_at_coverage(confidence, correct, 0.8, w),
-        ),
-        (
-            "coverage_at_accuracy_90",
-            "higher",
-            lambda w: selective.coverage_at_accuracy(confidence, correct, 0.9, w),
-        ),
-        ("brier", "lower", lambda w: calibration.brier(confidence, correct, w)),
-    )
-    if not outcomes.has_confidence:
-        unknown = NotMeasured(
-            reason="some answers carry no confidence",
-            command="give every answer a confidence and run snellen score again",
-        )
-        return [_score(name, unknown, better=better) for name, better, _ in measures]
-    return [
-        _score(name, _resampled(metric, outcomes), better=better)
-        for name, better, metric in measures
-    ]
-
-
-def _unknown_scores(corpus: Corpus, tested: np.ndarray, answers: pa.Table) -> list[Score]:
-    """Clips that show no sign of the vocabulary: any answer to them is a false alarm."""
-    outside = [corpus.items[k] for k in tested if corpus.classes[k] < 0]
-    slice_ = "out of vocabulary"
-    if not outside:
-        cell: Cell = NotApplicable(reason="no tested clip is out of vocabulary")
-        return [_score("false_alarms", cell, slice_=slice_, better="lower")]
-    given = ranked_answers(answers, outside, corpus.vocabulary).labels[:, 0] >= 0
-    cell = _measured(intervals.share_interval(given, None))
-    return [_score("false_alarms", cell, slice_=slice_, better="lower")]
-
-
-def _slices(corpus: Corpus, outcomes: Outcomes) -> list[Score]:
-    found: list[Score] = []
-    for column in ("signer", "session"):
-        everyone = corpus.column(column)
-        names = [everyone[k] for k in outcomes.positions]
-        values = sorted({name for name in names if name is not None})
-        if not 1 < len(values) <= SLICES_SHOWN:
-            continue
-        column_of = np.array([name or "" for name in names])
-        for value in values:
-            inside = outcomes.correct[column_of == value]
-            cell = _measured(intervals.share_interval(inside, None))
-            found.append(_score("accuracy", cell, slice_=f"{column}={value}"))
-    return found
-
-
 def _classes(
     vocabulary: Sequence[str], counts: np.ndarray, outcomes: Outcomes
 ) -> tuple[ClassRow, ...]:
@@ -338,7 +166,7 @@ def _classes(
         inside = outcomes.truth == k
         groups = None if outcomes.groups is None else outcomes.groups[inside]
         if support:
-            recall: Cell = _measured(intervals.share_interval(outcomes.correct[inside], groups))
+            recall: Cell = measured(intervals.share_interval(outcomes.correct[inside], groups))
         else:
             recall = NotMeasurable(
                 reason="no scored clip of this class", needed="at least 1 clip", have="0 clips"

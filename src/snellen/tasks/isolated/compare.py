@@ -21,7 +21,7 @@ from snellen.errors import BadInput, Fault
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.audit import group_names
-from snellen.tasks.isolated.card import Outcomes, outcomes_of
+from snellen.tasks.isolated.scores import Outcomes, outcomes_of
 
 __all__ = ["Side", "compare_runs", "side_of"]
 

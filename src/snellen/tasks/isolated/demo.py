@@ -6,6 +6,7 @@ bring and read back from it, so that the demo runs on files, not on memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def planted_and_found(planted: Planted, folder: Path, audit: Audit) -> tuple[Che
     return tuple(checks)
 
 
-def _pairs(what: str, planted: tuple[tuple[str, str], ...], found: set[tuple[str, ...]]) -> Check:
+def _pairs(
+    what: str, planted: tuple[tuple[str, str], ...], found: Iterable[tuple[str, ...]]
+) -> Check:
     truth = {tuple(sorted(pair)) for pair in planted}
     seen = {tuple(sorted(pair)) for pair in found}
     missed, extra = len(truth - seen), len(seen - truth)

@@ -19,11 +19,12 @@ from snellen.core.comparison import Pairing, compare_pairs, difference
 from snellen.core.corpus import Corpus
 from snellen.core.ladder import Gap, Ladder, LadderCell, Rung, Winner
 from snellen.core.split import Split
-from snellen.tasks.isolated.card import Outcomes
+from snellen.tasks.isolated.scores import Outcomes
 
 __all__ = ["build_ladder"]
 
 ALPHA = 0.05
+SMALLEST_P = 0.001
 
 Results = Mapping[tuple[str, str], tuple[Scorecard, Outcomes]]
 
@@ -169,7 +170,8 @@ def _sentence(winner: Winner, results: Results) -> str:
     if winner.runner_up is None or winner.p is None:
         return text
     other = _percent(winner.protocol, winner.runner_up, results)
-    text += f" against {other} of {winner.runner_up} (p = {winner.p:.2g}"
+    p = f"p = {winner.p:.3f}" if winner.p >= SMALLEST_P else f"p < {SMALLEST_P}"
+    text += f" against {other} of {winner.runner_up} ({p}"
     return text + (")" if winner.p <= ALPHA else ", which chance can explain)")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from snellen.core.answers import in_order
-from snellen.core.card import LeakMark, Scorecard
+from snellen.core.card import Scorecard
 from snellen.core.cells import NotMeasurable, NotMeasured
 from snellen.core.corpus import Corpus
 from snellen.core.findings import Audit
@@ -31,11 +31,12 @@ from snellen.store.objects import ObjectStore
 from snellen.tasks.isolated import pieces, rounds
 from snellen.tasks.isolated.align import Prepared, prepare
 from snellen.tasks.isolated.audit import audit_recordings, duplicates_of, group_names
-from snellen.tasks.isolated.card import Outcomes, build_card, contract_of, outcomes_of
+from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.code import code_id
 from snellen.tasks.isolated.data import Recordings
 from snellen.tasks.isolated.ladder import build_ladder
 from snellen.tasks.isolated.model import model_module
+from snellen.tasks.isolated.scores import Outcomes, outcomes_of
 from snellen.tasks.isolated.training import recipe
 
 __all__ = ["Progress", "RunResult", "RunSettings", "run"]
@@ -49,7 +50,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What to run. ``protocols`` and ``folds`` of None mean all the corpus admits, by default size."""
+    """What to run.
+
+    ``protocols`` of None means all the corpus admits, ``folds`` of None each
+    protocol's own number.
+    """
 
     models: tuple[str, ...] = DEFAULT_MODELS
     protocols: tuple[str, ...] | None = None
@@ -81,18 +86,14 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
         raise BadInput(
             Fault(recordings.source, seen, "recordings to train on; snellen audit needs none")
         )
-    modules = {name: model_module(name) for name in settings.models}
+    for name in settings.models:
+        model_module(name)  # an unknown name is refused before anything is written
     corpus = recordings.corpus
     protocols, missing = _protocols(corpus, settings)
     with RunFolder.write(root) as folder:
         pieces.put_struct(folder, "settings.json", _settings_json(settings, protocols))
         pieces.put_corpus(folder, corpus)
-        splits = []
-        for k, name in enumerate(protocols):
-            progress("splits", k, len(protocols))
-            splits.append(_make_split(corpus, name, settings))
-            pieces.put_split(folder, splits[-1])
-        progress("splits", len(protocols), len(protocols))
+        splits = _splits(folder, corpus, protocols, settings, progress)
         duplicates = duplicates_of(recordings)
         pieces.put_duplicates(folder, corpus, duplicates)
         audit = audit_recordings(
@@ -101,35 +102,66 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
         pieces.put_struct(folder, "audit.json", audit)
         prepared = prepare(recordings.keypoints)
         answers = _answers(root, prepared, corpus, splits, settings, progress)
+        results = _cards(folder, corpus, splits, answers, prepared, audit, settings, progress)
         leaks = {split.protocol: split.leaks for split in audit.splits}
-        results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
-        total = len(splits) * len(modules)
-        for split in splits:
-            groups = group_names(corpus, split)
-            contract = contract_of(
-                corpus, split, seed=str(settings.seed), preprocessing=prepared.fingerprint
-            )
-            for name, module in modules.items():
-                progress("cards", len(results), total)
-                given = answers[split.protocol, name]
-                card = build_card(
-                    corpus,
-                    split,
-                    given,
-                    model=name,
-                    recipe=digest_json(recipe(module, prepared, settings.seed)),
-                    contract=contract,
-                    groups=groups,
-                    leaks=leaks[split.protocol],
-                    silent=(*corpus.silent, ONE_SEED),
-                )
-                pieces.put_answers(folder, split.protocol, name, given)
-                pieces.put_card(folder, card)
-                results[split.protocol, name] = card, outcomes_of(corpus, split, given, groups)
-        progress("cards", total, total)
         ladder = build_ladder(corpus, splits, leaks, results, settings.models, missing)
         pieces.put_struct(folder, "ladder.json", ladder)
     return RunResult(audit, ladder, tuple(card for card, _ in results.values()))
+
+
+def _splits(
+    folder: RunFolder,
+    corpus: Corpus,
+    protocols: Sequence[str],
+    settings: RunSettings,
+    progress: Progress,
+) -> list[Split]:
+    splits = []
+    for k, name in enumerate(protocols):
+        progress("splits", k, len(protocols))
+        made = make_split(corpus, name, seed=settings.seed, folds=settings.folds, gap=settings.gap)
+        pieces.put_split(folder, made)
+        splits.append(made)
+    progress("splits", len(protocols), len(protocols))
+    return splits
+
+
+def _cards(
+    folder: RunFolder,
+    corpus: Corpus,
+    splits: Sequence[Split],
+    answers: Mapping[tuple[str, str], pa.Table],
+    prepared: Prepared,
+    audit: Audit,
+    settings: RunSettings,
+    progress: Progress,
+) -> dict[tuple[str, str], tuple[Scorecard, Outcomes]]:
+    """Score every model under every split; answers and cards become pieces of the run."""
+    results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
+    for split, audited in zip(splits, audit.splits, strict=True):
+        groups = group_names(corpus, split)
+        contract = contract_of(
+            corpus, split, seed=str(settings.seed), preprocessing=prepared.fingerprint
+        )
+        for model in settings.models:
+            progress("cards", len(results), len(answers))
+            given = answers[split.protocol, model]
+            card = build_card(
+                corpus,
+                split,
+                given,
+                model=model,
+                recipe=digest_json(recipe(model_module(model), prepared, settings.seed)),
+                contract=contract,
+                groups=groups,
+                leaks=audited.leaks,
+                silent=(*corpus.silent, ONE_SEED),
+            )
+            pieces.put_answers(folder, split.protocol, model, given)
+            pieces.put_card(folder, card)
+            results[split.protocol, model] = card, outcomes_of(corpus, split, given, groups)
+    progress("cards", len(answers), len(answers))
+    return results
 
 
 def _settings_json(settings: RunSettings, protocols: Sequence[str]) -> dict[str, object]:
@@ -162,7 +194,7 @@ def _protocols(
         chosen = tuple(name for name in admitted if name in settings.protocols)
         for name in admitted:
             if name not in chosen:
-                command = f"add {name} to --protocols"
+                command = f"snellen run isolated DATA -o RUN --protocols {name}"
                 missing[name] = NotMeasured(reason="not asked for", command=command)
     if not chosen:
         raise BadInput(Fault("protocols", "none", f"at least one of: {', '.join(admitted)}"))
@@ -171,10 +203,6 @@ def _protocols(
 
 def _why(name: str, reasons: Mapping[str, NotMeasurable]) -> str:
     return reasons[name].reason if name in reasons else "no such protocol"
-
-
-def _make_split(corpus: Corpus, name: str, settings: RunSettings) -> Split:
-    return make_split(corpus, name, seed=settings.seed, folds=settings.folds, gap=settings.gap)
 
 
 def _answers(
@@ -242,7 +270,8 @@ def _raise_failed(receipts: Iterable[Receipt]) -> None:
     failed = [receipt for receipt in receipts if receipt.state != "ok"]
     if failed:
         lines = [
-            f"  {x.spec['model']}, {x.spec['protocol']}, round {x.spec['round']}: {x.state}: {x.message}"
+            f"  {x.spec['model']}, {x.spec['protocol']}, round {x.spec['round']}: "
+            f"{x.state}: {x.message}"
             for x in failed
         ]
         head = f"{len(failed)} rounds failed; what is done is kept, run again to try these anew:"

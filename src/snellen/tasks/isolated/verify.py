@@ -24,8 +24,9 @@ from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.audit import audit_of, group_names
-from snellen.tasks.isolated.card import Outcomes, build_card, contract_of, outcomes_of
+from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.ladder import build_ladder
+from snellen.tasks.isolated.scores import Outcomes, outcomes_of
 
 __all__ = ["Verified", "first_difference", "recompute_card", "verify_run"]
 

@@ -20,7 +20,7 @@ class Majority:
 
     counts: np.ndarray
 
-    def log_probabilities(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """The same row for every clip, shape (clips, classes)."""
         with np.errstate(divide="ignore"):
             row = np.log(self.counts / self.counts.sum())
