@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SHARED ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench golden full clean
+.PHONY: help demo test check bench golden full docs clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -23,18 +23,27 @@ check: $(VENV)/installed-test ## format, lint, types and import floors
 	$(BIN)/lint-imports
 
 bench: $(VENV)/installed-test ## speed ratios against the usual libraries, measured in one process
-	@for bench in bench/*.py; do $(BIN)/python $$bench || exit 1; done
+	$(BIN)/python bench/report_ratio.py --json docs/results/bench-report.json
+	$(BIN)/python bench/bootstrap_ratio.py --json docs/results/bench-bootstrap.json
 
 golden: $(VENV)/installed-test ## write the golden files anew; read the diff before committing it
 	SNELLEN_REMAKE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:randomly tests/golden
 	git diff --stat -- tests/golden
 
-full: $(VENV)/installed-train ## the main job on both real data sets beside the project (SHARED=folder)
+full: $(VENV)/installed-test ## the main job on the real data beside the project, and how long it took (SHARED=folder)
 	@for set in isl_kinect30 auslan_uci; do \
 	  started=$$(date +%s); \
 	  $(BIN)/snellen run isolated $(SHARED)/$$set -o runs/$$set || exit 1; \
+	  cp runs/$$set/ladder.json docs/results/$$set.ladder.json; \
 	  echo "$$set: $$(( $$(date +%s) - started )) s, report: $(CURDIR)/runs/$$set/report.html"; \
 	done
+	@# INCLUDE's official split leaks, so the audit exits with 1.
+	$(BIN)/snellen audit isolated $(SHARED)/include_meta --json > docs/results/include50.audit.json; test $$? -le 1
+	$(BIN)/python docs/picture.py runs/auslan_uci/report.html docs/pictures/report.png
+	$(MAKE) docs
+
+docs: $(VENV)/installed-test ## put the figures of docs/results into the pages
+	$(BIN)/python -m cogapp -r -I docs README.md
 
 clean: ## remove runs, caches and the environment
 	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,6 +1,8 @@
 """Pages that cannot rot: links, commands, versions, changelog, decisions."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -73,6 +75,22 @@ def test_the_front_page_shows_commands():
     assert rules.commands_in((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
+def cogged(page):
+    """What cog makes of a page."""
+    command = [sys.executable, "-m", "cogapp", "-I", str(DOCS), str(page)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_figures_on_the_front_page_are_those_of_the_result_files(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    planted = tmp_path / "README.md"
+    planted.write_text(re.sub(r"\d\d\.\d \[", "99.9 [", text), encoding="utf-8")
+
+    assert "[[[cog" in text
+    assert cogged(ROOT / "README.md") == text
+    assert cogged(planted) != planted.read_text(encoding="utf-8")
+
+
 def requirements():
     extras = PROJECT["project"]["optional-dependencies"].values()
     lines = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
@@ -119,7 +137,9 @@ def test_every_target_of_the_makefile_is_explained():
     targets = re.search(r"^\.PHONY: (.+)$", text, re.MULTILINE)[1].split()
 
     assert [x for x in targets if not re.search(rf"^{x}:.*## \w", text, re.MULTILINE)] == []
-    assert {"demo", "test", "check", "bench", "golden", "full", "clean", "help"} == set(targets)
+    assert {"demo", "test", "check", "bench", "golden", "full", "docs", "clean", "help"} == set(
+        targets
+    )
 
 
 def test_the_licence_is_the_apache_licence_and_the_citation_has_the_version():

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from snellen.core.card import LeakMark, Score, Scorecard, signature_line
 from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, SplitAudit
-from snellen.core.ladder import Ladder, Winner
+from snellen.core.ladder import Ladder, LadderCell, Winner
 from snellen.report import text
 from snellen.report.bundle import (
     Bundle,
@@ -26,7 +26,7 @@ from snellen.report.bundle import (
     unmeasured,
 )
 
-__all__ = ["escape", "markdown_report", "table"]
+__all__ = ["escape", "ladder_markdown", "markdown_report", "table"]
 
 # What opens a tag, a span, a table cell, a mention or an address anywhere in a line, and what
 # opens a list or a heading at its start. Brackets alone are harmless where no reference is defined.
@@ -56,13 +56,18 @@ def escape(value: str) -> str:
     >>> escape("a|b <i>")
     'a\\|b \\<i\\>'
     """
-    return START.sub(r"\1\\\2", SPECIAL.sub(r"\\\1", text.clean(value).strip()))
+    return START.sub(r"\1\\\2", _inline(value))
+
+
+def _inline(value: str) -> str:
+    return SPECIAL.sub(r"\\\1", text.clean(value).strip())
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of cells that are escaped here."""
     lines = [head, ["---"] * len(head)]
-    body = [f"| {' | '.join(escape(cell) for cell in row)} |" for row in rows]
+    # No list or heading can start inside a table, so "95.4" needs no backslash there.
+    body = [f"| {' | '.join(_inline(cell) for cell in row)} |" for row in rows]
     return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), *body])
 
 
@@ -102,18 +107,23 @@ def _headline(bundle: Bundle) -> Iterator[str]:
     )
 
 
-def _ladder(ladder: Ladder) -> Iterator[str]:
-    cells = {(cell.model, cell.protocol): cell.accuracy for cell in ladder.cells}
+def ladder_markdown(ladder: Ladder) -> str:
+    """Accuracy and, after it, macro F1 of every model under every protocol, and what leaks."""
+    cells = {(cell.model, cell.protocol): cell for cell in ladder.cells}
     protocols = [rung.protocol for rung in ladder.rungs]
     rows = [
-        [model, *(_or_not_run(cells.get((model, protocol))) for protocol in protocols)]
+        [model, *(_rung_figures(cells.get((model, protocol))) for protocol in protocols)]
         for model in ladder.models
     ]
     rows.append(["kept apart", *(rung.protects or "nothing" for rung in ladder.rungs)])
     rows.append(
         ["leaks", *(", ".join(x.level for x in rung.leaks) or "none" for rung in ladder.rungs)]
     )
-    yield table(["Model", *map(escape, protocols)], rows)
+    return table(["Model", *map(escape, protocols)], rows)
+
+
+def _ladder(ladder: Ladder) -> Iterator[str]:
+    yield ladder_markdown(ladder)
     yield "Who wins:"
     yield _bullets(_winner(won) for won in ladder.winners)
     yield "What the leak is worth:"
@@ -124,8 +134,10 @@ def _ladder(ladder: Ladder) -> Iterator[str]:
     )
 
 
-def _or_not_run(cell: Cell | None) -> str:
-    return "not run" if cell is None else text.short(cell)
+def _rung_figures(cell: LadderCell | None) -> str:
+    if cell is None:
+        return "not run"
+    return f"{text.short(cell.accuracy)}, F1 {text.short(cell.macro_f1)}"
 
 
 def _winner(won: Winner) -> str:

@@ -1,0 +1,64 @@
+"""Figures for the pages, read from the result files that the program wrote.
+
+The pages call these through cog (``make docs``), so that no figure in prose is
+typed by hand; a test compares.
+"""
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from snellen.core.findings import Audit
+from snellen.core.ladder import Ladder
+from snellen.report import text
+from snellen.report.markdown import ladder_markdown
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def _ladder(name: str) -> Ladder:
+    return msgspec.json.decode((RESULTS / f"{name}.ladder.json").read_bytes(), type=Ladder)
+
+
+def ladder(name: str) -> str:
+    """The protocol ladder of a corpus as a table, and who wins."""
+    found = _ladder(name)
+    head = f"{found.corpus}: {text.count(found.clips)} clips, {found.classes} signs. "
+    head += "Right, % of test clips, and macro F1, each with its 95 % interval."
+    return f"{head}\n\n{ladder_markdown(found)}\n\n{found.flip_sentence}"
+
+
+def include_audit() -> str:
+    """What the audit says of INCLUDE-50's splits, from file names alone."""
+    audit = msgspec.json.decode((RESULTS / "include50.audit.json").read_bytes(), type=Audit)
+    lines = []
+    for split in audit.splits:
+        if split.protocol not in {"official", "session_disjoint", "sitting"}:
+            continue
+        lines += [
+            f"| {split.protocol} | {level.level} | {level.crossing_seen} of {level.groups} "
+            f"| {text.part_of(level.test_clips_seen, level.test_clips)} |"
+            for level in split.levels
+        ]
+    head = (
+        "| split | level | groups on both sides | test clips seen in training |\n|---|---|---|---|"
+    )
+    return "\n".join([head, *lines])
+
+
+def bench() -> str:
+    """The measured speed ratios."""
+    report = json.loads((RESULTS / "bench-report.json").read_text())
+    resamples = json.loads((RESULTS / "bench-bootstrap.json").read_text())
+    lines = [
+        f"| whole report, {text.count(row['labels'])} labels "
+        f"| {row['ratio_three_calls']:.0f} times "
+        "`classification_report`, `confusion_matrix` and `accuracy_score` |"
+        for row in report["results"]
+    ]
+    lines.append(
+        f"| {text.count(resamples['resamples'])} cluster resamples of accuracy and macro F1, "
+        f"154 clips | {resamples['ratio']:.0f} times a loop over scikit-learn |"
+    )
+    return "\n".join(["| what | measured |", "|---|---|", *lines])
