@@ -238,6 +238,20 @@ def test_a_figure_that_no_resample_moves_has_no_interval():
     assert result.method == "no interval: resampling shows no variation"
 
 
+def test_equal_figures_are_no_variation_although_their_variance_rounds_to_more_than_0():
+    # One class of three is always the answer: F1s 1/2, 0, 0 and a mean of 1/6 in every
+    # resample that draws whole groups which are all alike.
+    truth, answer = np.tile([0, 1, 2], 8), np.zeros(24, int)
+    result = intervals.macro_f1_interval(
+        truth, answer, 3, np.repeat(np.arange(8), 3), np.random.default_rng(0)
+    )
+
+    assert np.full(2000, 1 / 6).var() > 0
+    assert result.value == pytest.approx(1 / 6)
+    assert (result.low, result.high) == (None, None)
+    assert result.method == "no interval: resampling shows no variation"
+
+
 def test_one_group_cannot_be_resampled():
     rng = np.random.default_rng(0)
     result = intervals.macro_f1_interval(

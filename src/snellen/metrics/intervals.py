@@ -46,6 +46,8 @@ _ONE_GROUP = "no interval: 1 group cannot show how groups differ"
 
 # Numbers held at a time while resampling: bounds memory, changes no result.
 NUMBERS = 1 << 21
+# Figures in [0, 1] that differ by less are the same figure, summed in another order.
+ROUNDING = 1e-12
 
 
 class Interval(NamedTuple):
@@ -250,11 +252,11 @@ def _from_resamples(value: float, drawn: Ratio, n: int, groups: int | None) -> I
     if groups == 1:
         return Interval(value, None, None, n, 1, None, _ONE_GROUP)
     figures = drawn.value[drawn.defined]
-    variance = float(figures.var()) if len(figures) else 0.0
-    if variance == 0 or value in (0.0, 1.0):
+    # Equal figures can have a variance of 1e-33: rounding is no variation.
+    if not len(figures) or np.ptp(figures) <= ROUNDING or value in (0.0, 1.0):
         method = "no interval: resampling shows no variation"
         return Interval(value, None, None, n, groups, None, method)
-    effective = value * (1 - value) / variance
+    effective = value * (1 - value) / float(figures.var())
     low, high = wilson(value * effective, effective, _quantile(groups))
     method = f"Wilson on the variance of {len(drawn.value)} resamples"
     if groups is None:
