@@ -28,6 +28,8 @@ __all__ = [
     "spans",
 ]
 
+DEEPEST = 5
+
 SPANS = pa.schema(
     [
         pa.field("item", pa.string(), nullable=False),
@@ -56,8 +58,8 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """Answers of a clip-level task as arrays aligned with the asked items.
 
     ``labels`` has shape (clips, ranks): index into the vocabulary, -1 for none.
-    ``confidence`` has the same shape, 0 where there is none; ``has_confidence``
-    is False when any answered clip lacks one.
+    ``confidence`` has the same shape, 0 where there is no answer or none stated;
+    ``has_confidence`` is False when any first answer lacks one.
     """
 
     labels: np.ndarray
@@ -161,7 +163,8 @@ def ranked_answers(answers: pa.Table, asked: Sequence[str], vocabulary: Sequence
     position = {item: k for k, item in enumerate(asked)}
     index = {label: k for k, label in enumerate(vocabulary)}
     ranks = np.asarray(answers.column("rank").to_numpy(), dtype=np.int64)
-    depth = int(ranks.max()) if len(ranks) else 1
+    # No measure looks deeper, and a file may claim any rank it likes.
+    depth = min(int(ranks.max()), DEEPEST) if len(ranks) else 1
     labels = np.full((len(asked), depth), -1, dtype=np.int64)
     confidence = np.zeros((len(asked), depth), dtype=np.float64)
     complete = True
@@ -174,11 +177,10 @@ def ranked_answers(answers: pa.Table, asked: Sequence[str], vocabulary: Sequence
     )
     for item, rank, label, value in rows:
         at = position.get(item)
-        if at is None:
+        if at is None or rank > depth or label is None:
+            # An abstention states no confidence, whatever stands beside it.
             continue
-        labels[at, rank - 1] = -1 if label is None else index[label]
-        if value is None:
-            complete = complete and label is None
-        else:
-            confidence[at, rank - 1] = value
+        labels[at, rank - 1] = index[label]
+        confidence[at, rank - 1] = 0 if value is None else value
+        complete = complete and (value is not None or rank > 1)
     return Ranked(labels=labels, confidence=confidence, has_confidence=complete)

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from snellen.core.answers import Intake
 from snellen.core.cells import Cell
+from snellen.core.contract import CONTRACT_FIELDS
 from snellen.digest import canonical_json
 from snellen.errors import BadInput, Fault
 
@@ -160,6 +161,16 @@ def card_from_json(data: bytes, where: str) -> Scorecard:
         card = msgspec.json.decode(data, type=Scorecard)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(Fault(where, str(error), f"a {FORMAT} file")) from error
+    faults = []
     if card.format != FORMAT:
-        raise BadInput(Fault(where, f"format {card.format!r}", FORMAT, field="format"))
+        faults.append(Fault(where, f"format {card.format!r}", FORMAT, field="format"))
+    faults += [
+        Fault(where, f"no {name}", ", ".join(CONTRACT_FIELDS), field="contract")
+        for name in CONTRACT_FIELDS
+        if name not in card.contract
+    ]
+    if "recipe" not in dict(card.signature):
+        faults.append(Fault(where, "no recipe", "a recipe, or 'not stated'", field="signature"))
+    if faults:
+        raise BadInput(faults)
     return card

@@ -210,6 +210,10 @@ def _why_not(corpus: Corpus, protocol: str, gap: int) -> NotMeasurable | None:
             needed="train, test (and val) in the column official of every clip",
             have=", ".join(sorted(found)) or "an empty column",
         )
+    if protocol == "random" and len(corpus) < DEFAULT_FOLDS:
+        return NotMeasurable(
+            reason="too few clips for folds", needed=f"{DEFAULT_FOLDS} clips", have=f"{len(corpus)}"
+        )
     level = PROTOCOLS[protocol].protects
     groups = None if level is None else groups_of(corpus, level, gap=gap)
     if isinstance(groups, NotMeasurable):

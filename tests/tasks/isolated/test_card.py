@@ -86,6 +86,33 @@ def test_no_answer_at_all_never_wins():
     assert made.score("accuracy").value == 0
     assert made.score("macro_f1").value == 0
     assert made.intake.missing == 9
+    for score in made.scores:
+        if score.better == "lower" and score.slice == "all":
+            assert not isinstance(score.cell, Measured), score.measure
+
+
+def test_withholding_wrong_answers_does_not_sharpen_the_brier_score_for_what_is_said():
+    # Eight answers at .9, one of them wrong: 7 times .01 and once .81.
+    full = card(answers(RIGHT_BUT_ONE)).score("brier")
+    held_back = card(answers(["a", "a", "a", None, "b", "b", "b", "b"])).score("brier")
+
+    assert full.value == pytest.approx((7 * 0.01 + 0.81) / 8)
+    assert (held_back.value, held_back.n) == (pytest.approx(0.01), 7)
+
+
+def test_an_abstention_is_scored_alike_whatever_confidence_stands_beside_it():
+    labels = ["a", "a", "a", None, "b", "b", "b", "b"]
+    stated = card(answers(labels, [0.9] * 8))
+    silent = card(answers(labels, [0.9] * 3 + [None] + [0.9] * 4))
+
+    assert stated.score("aurc") == silent.score("aurc")
+    assert stated.score("brier") == silent.score("brier")
+
+
+def test_a_further_candidate_without_confidence_leaves_the_risk_measurable():
+    given = spans([*ITEMS, "c0"], [1] * 9 + [2], [*RIGHT_BUT_ONE, "b"], [0.9] * 9 + [None])
+
+    assert isinstance(card(given).score("aurc"), Measured)
 
 
 def test_an_answer_to_a_clip_that_shows_no_sign_is_a_false_alarm():

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import signal
@@ -6,10 +7,13 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from snellen.errors import BadInput, Mismatch, SnellenError
+from snellen.core.answers import SPANS
+from snellen.errors import BadInput, Mismatch, Missing, SnellenError
 from snellen.store.folder import RunFolder
+from snellen.store.tables import table_bytes
 from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.compare import compare_runs, side_of
 from snellen.tasks.isolated.data import read
@@ -56,6 +60,17 @@ def finished(data, tmp_path_factory):
 
 def index(root):
     return (root / "run.json").read_bytes()
+
+
+def change(root, name, edit):
+    """Forge a piece of a run and its entry in the index, as somebody with an editor would."""
+    piece = json.loads((root / name).read_bytes())
+    edit(piece)
+    data = json.dumps(piece).encode()
+    (root / name).write_bytes(data)
+    plain = json.loads((root / "run.json").read_bytes())
+    plain["pieces"][name] = hashlib.sha256(data).hexdigest()
+    (root / "run.json").write_text(json.dumps(plain))
 
 
 def copied(root, to):
@@ -111,6 +126,71 @@ def test_running_again_computes_nothing_and_changes_nothing(data, finished):
     assert next(done for stage, done in stages if stage == "rounds") == 0
 
 
+def relabelled(data, folder):
+    """The same recordings, every label moved on to the next one."""
+    import shutil
+
+    shutil.copytree(data, folder)
+    lines = (folder / "clips.csv").read_text().splitlines()
+    head = lines[0].split(",")
+    at = head.index("label")
+    rows = [line.split(",") for line in lines[1:]]
+    words = sorted({row[at] for row in rows})
+    for row in rows:
+        row[at] = words[(words.index(row[at]) + 1) % len(words)]
+    (folder / "clips.csv").write_text("\n".join([lines[0], *(",".join(x) for x in rows)]) + "\n")
+    return folder
+
+
+def test_the_folder_of_another_run_is_refused_and_each_difference_named(data, finished, tmp_path):
+    from dataclasses import replace
+
+    other = read(relabelled(data, tmp_path / "data"))
+    before = index(finished)
+
+    with pytest.raises(Mismatch) as caught:
+        run(other, finished, replace(CHOSEN, models=("majority",)), silent)
+
+    assert set(caught.value.fields) == {"data", "models"}
+    assert index(finished) == before
+
+
+def test_rounds_trained_on_other_labels_are_never_taken_over(data, tmp_path):
+    import shutil
+
+    chosen = RunSettings(models=("lda",), protocols=("signer",))
+    run(read(data), tmp_path / "old", chosen, silent)
+    other = read(relabelled(data, tmp_path / "data"))
+    run(other, tmp_path / "fresh", chosen, silent)
+
+    # The new labels meet the finished rounds of the old ones.
+    shutil.copytree(tmp_path / "old" / "objects", tmp_path / "mixed" / "objects")
+    (tmp_path / "mixed" / "run.json").write_text(
+        json.dumps({"format": "snellen-run/1", "pieces": {}, "sealed": False})
+    )
+    run(other, tmp_path / "mixed", chosen, silent)
+
+    assert index(tmp_path / "mixed") == index(tmp_path / "fresh")
+
+
+def test_a_card_that_is_gone_or_stray_is_named(finished, tmp_path):
+    root = copied(finished, tmp_path / "copy")
+    plain = json.loads((root / "run.json").read_bytes())
+    del plain["pieces"]["cards/signer/lda.json"]
+    (root / "run.json").write_text(json.dumps(plain))
+
+    with pytest.raises(Missing, match=r"cards/signer/lda\.json is gone"):
+        verify_run(root)
+
+
+def test_a_card_that_keeps_quiet_about_what_is_not_measured_does_not_verify(finished, tmp_path):
+    root = copied(finished, tmp_path / "copy")
+    change(root, "cards/random/lda.json", lambda card: card.update(silent=[]))
+
+    with pytest.raises(Mismatch, match="silent"):
+        verify_run(root)
+
+
 def test_another_seed_is_another_contract(data, finished, tmp_path):
     from dataclasses import replace
 
@@ -125,14 +205,15 @@ def test_a_run_verifies_until_an_answer_is_changed(finished, tmp_path):
     root = copied(finished, tmp_path / "copy")
     assert verify_run(root).cards == 4
 
-    with RunFolder.write(root) as folder:
-        answers = pieces.get_answers(folder, "signer", "lda").to_pydict()
-        answers["label"][0], answers["label"][1] = answers["label"][1], answers["label"][0]
-        import pyarrow as pa
-
-        from snellen.core.answers import SPANS
-
-        pieces.put_answers(folder, "signer", "lda", pa.table(answers, schema=SPANS))
+    folder = RunFolder.read(root)
+    answers = pieces.get_answers(folder, "signer", "lda").to_pydict()
+    answers["label"][0], answers["label"][1] = answers["label"][1], answers["label"][0]
+    data = table_bytes(pa.table(answers, schema=SPANS))
+    name = "answers/signer/lda.parquet"
+    (root / name).write_bytes(data)
+    plain = json.loads((root / "run.json").read_bytes())
+    plain["pieces"][name] = hashlib.sha256(data).hexdigest()
+    (root / "run.json").write_text(json.dumps(plain))
 
     with pytest.raises(Mismatch, match=r"cards/signer/lda\.json does not come out as stored"):
         verify_run(root)
@@ -140,10 +221,11 @@ def test_a_run_verifies_until_an_answer_is_changed(finished, tmp_path):
 
 def test_a_card_flattered_by_hand_does_not_verify(finished, tmp_path):
     root = copied(finished, tmp_path / "copy")
-    with RunFolder.write(root) as folder:
-        card = json.loads(folder.get("cards/random/lda.json"))
+
+    def flatter(card):
         card["scores"][0]["cell"]["value"] = 0.999
-        folder.put("cards/random/lda.json", json.dumps(card).encode())
+
+    change(root, "cards/random/lda.json", flatter)
 
     with pytest.raises(Mismatch) as caught:
         verify_run(root)
@@ -152,11 +234,8 @@ def test_a_card_flattered_by_hand_does_not_verify(finished, tmp_path):
 
 def test_a_leak_struck_from_a_card_does_not_verify(finished, tmp_path):
     root = copied(finished, tmp_path / "copy")
-    with RunFolder.write(root) as folder:
-        card = json.loads(folder.get("cards/random/lda.json"))
-        assert card["leaks"]
-        card["leaks"] = []
-        folder.put("cards/random/lda.json", json.dumps(card).encode())
+    assert json.loads((root / "cards/random/lda.json").read_bytes())["leaks"]
+    change(root, "cards/random/lda.json", lambda card: card.update(leaks=[]))
 
     with pytest.raises(Mismatch, match=r"cards/random/lda\.json"):
         verify_run(root)
@@ -164,10 +243,7 @@ def test_a_leak_struck_from_a_card_does_not_verify(finished, tmp_path):
 
 def test_leaks_struck_from_the_audit_do_not_verify_either(finished, tmp_path):
     root = copied(finished, tmp_path / "copy")
-    with RunFolder.write(root) as folder:
-        audit = json.loads(folder.get("audit.json"))
-        audit["splits"][0]["leaks"] = []
-        folder.put("audit.json", json.dumps(audit).encode())
+    change(root, "audit.json", lambda audit: audit["splits"][0].update(leaks=[]))
 
     with pytest.raises(Mismatch, match=r"audit\.json"):
         verify_run(root)

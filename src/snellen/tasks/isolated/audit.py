@@ -18,12 +18,22 @@ from snellen.core.findings import Audit, Share
 from snellen.core.protocols import protected_groups
 from snellen.core.split import Split
 from snellen.digest import digest_array, digest_json
+from snellen.errors import BadInput, Fault
 from snellen.signal.keypoints import Keypoints
 from snellen.signal.motion import motion_signature
 from snellen.tasks.isolated.data import Recordings
 
-__all__ = ["Duplicates", "audit_of", "audit_recordings", "duplicates_of", "group_names"]
+__all__ = [
+    "Duplicates",
+    "audit_of",
+    "audit_recordings",
+    "duplicates_of",
+    "group_names",
+    "require_labels",
+    "silent_of",
+]
 
+ONE_SEED = "One training seed was run: how much training noise moves the figures is not measured."
 MISSING = "points of this block that were not detected, over all frames of all clips"
 
 
@@ -60,6 +70,7 @@ def audit_recordings(
 
     ``duplicates`` may be given where they were looked for already.
     """
+    require_labels(recordings.corpus)
     progress("audit", 0, 2)
     found = duplicates_of(recordings) if duplicates is None else duplicates
     progress("audit", 1, 2)
@@ -84,6 +95,22 @@ def audit_of(
         corpus=audit_corpus(corpus, exact=exact, near=near, missing=missing, gap=gap),
         splits=tuple(audit_split(corpus, x, exact=exact, near=near, gap=gap) for x in splits),
     )
+
+
+def require_labels(corpus: Corpus) -> None:
+    """Refuse a corpus without a single labelled clip: there is nothing to be right about.
+
+    Raises:
+        BadInput: every label is empty.
+    """
+    if not corpus.vocabulary:
+        seen = f"{len(corpus)} clips, none with a label"
+        raise BadInput(Fault(corpus.name, seen, "at least one labelled clip", field="label"))
+
+
+def silent_of(corpus: Corpus) -> tuple[str, ...]:
+    """What a run of this corpus does not measure."""
+    return (*corpus.silent, ONE_SEED)
 
 
 def _missing(keypoints: Keypoints) -> tuple[Share, ...]:

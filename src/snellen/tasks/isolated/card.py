@@ -114,7 +114,7 @@ def build_card(
         intake=intake_of(answers, asked),
         scores=(
             *overall_scores(outcomes, counts),
-            *unknown_scores(corpus, tested, answers),
+            *unknown_scores(corpus, tested, answers, groups),
             *slice_scores(corpus, outcomes),
         ),
         classes=_classes(corpus.vocabulary, counts, outcomes),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from snellen.core.allocate import Infeasible
 from snellen.core.answers import in_order
 from snellen.core.card import Scorecard
 from snellen.core.cells import NotMeasurable, NotMeasured
@@ -25,12 +26,18 @@ from snellen.core.protocols import ladder_protocols, make_split
 from snellen.core.runner import Receipt, run_map
 from snellen.core.split import Split, split_to_json
 from snellen.digest import digest_json
-from snellen.errors import BadInput, Fault, SnellenError
+from snellen.errors import BadInput, Fault, Mismatch, SnellenError
 from snellen.store.folder import RunFolder
 from snellen.store.objects import ObjectStore
 from snellen.tasks.isolated import pieces, rounds
 from snellen.tasks.isolated.align import Prepared, prepare
-from snellen.tasks.isolated.audit import audit_recordings, duplicates_of, group_names
+from snellen.tasks.isolated.audit import (
+    audit_recordings,
+    duplicates_of,
+    group_names,
+    require_labels,
+    silent_of,
+)
 from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.code import code_id
 from snellen.tasks.isolated.data import Recordings
@@ -42,7 +49,6 @@ from snellen.tasks.isolated.training import recipe
 __all__ = ["Progress", "RunResult", "RunSettings", "run"]
 
 DEFAULT_MODELS = ("majority", "lda", "trees", "rocket")
-ONE_SEED = "One training seed was run: how much training noise moves the figures is not measured."
 
 # Called with a stage's name, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -78,8 +84,8 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
 
     Raises:
         BadInput: no keypoints, no protocol, or a name that does not exist.
-        SnellenError: a round broke (each is named), or the folder belongs to a
-            run of other inputs.
+        Mismatch: the folder holds a run of other data or settings; each is named.
+        SnellenError: a round broke; each is named.
     """
     if recordings.keypoints is None:
         seen = f"{recordings.corpus.name} holds metadata only"
@@ -89,11 +95,14 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
     for name in settings.models:
         model_module(name)  # an unknown name is refused before anything is written
     corpus = recordings.corpus
+    require_labels(corpus)
     protocols, missing = _protocols(corpus, settings)
     with RunFolder.write(root) as folder:
-        pieces.put_struct(folder, "settings.json", _settings_json(settings, protocols))
+        asked = _settings_json(settings, protocols)
+        _require_same_run(folder, asked, corpus)
+        pieces.put_struct(folder, "settings.json", asked)
         pieces.put_corpus(folder, corpus)
-        splits = _splits(folder, corpus, protocols, settings, progress)
+        splits = _splits(folder, corpus, protocols, missing, settings, progress)
         duplicates = duplicates_of(recordings)
         pieces.put_duplicates(folder, corpus, duplicates)
         audit = audit_recordings(
@@ -106,20 +115,52 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
         leaks = {split.protocol: split.leaks for split in audit.splits}
         ladder = build_ladder(corpus, splits, leaks, results, settings.models, missing)
         pieces.put_struct(folder, "ladder.json", ladder)
+        folder.seal()
     return RunResult(audit, ladder, tuple(card for card, _ in results.values()))
+
+
+def _require_same_run(folder: RunFolder, asked: Mapping[str, object], corpus: Corpus) -> None:
+    """Refuse to mix two runs in one folder; going on with the same one is what it is for."""
+    if "corpus/about.json" not in folder.names():
+        return
+    stored = pieces.get_settings(folder)
+    fields = {
+        name: (str(stored.get(name)), str(asked.get(name)))
+        for name in sorted(set(stored) | set(asked))
+        if stored.get(name) != asked.get(name)
+    }
+    data = pieces.get_corpus(folder).digest
+    if data != corpus.digest:
+        fields["data"] = (data[:12], corpus.digest[:12])
+    if fields:
+        what = f"{folder.root} holds another run (there against asked); choose another folder"
+        raise Mismatch(what, fields)
 
 
 def _splits(
     folder: RunFolder,
     corpus: Corpus,
     protocols: Sequence[str],
+    missing: dict[str, NotMeasurable | NotMeasured],
     settings: RunSettings,
     progress: Progress,
 ) -> list[Split]:
+    """Build every rung; one that nobody asked for by name and that cannot be built goes missing."""
     splits = []
     for k, name in enumerate(protocols):
         progress("splits", k, len(protocols))
-        made = make_split(corpus, name, seed=settings.seed, folds=settings.folds, gap=settings.gap)
+        try:
+            made = make_split(
+                corpus, name, seed=settings.seed, folds=settings.folds, gap=settings.gap
+            )
+        except Infeasible as error:
+            if settings.protocols is not None:
+                raise
+            first = error.faults[0]
+            missing[name] = NotMeasurable(
+                reason="no such split can be built", needed=first.allowed, have=first.seen
+            )
+            continue
         pieces.put_split(folder, made)
         splits.append(made)
     progress("splits", len(protocols), len(protocols))
@@ -155,7 +196,7 @@ def _cards(
                 contract=contract,
                 groups=groups,
                 leaks=audited.leaks,
-                silent=(*corpus.silent, ONE_SEED),
+                silent=silent_of(corpus),
             )
             pieces.put_answers(folder, split.protocol, model, given)
             pieces.put_card(folder, card)
@@ -179,7 +220,7 @@ def _settings_json(settings: RunSettings, protocols: Sequence[str]) -> dict[str,
 def _protocols(
     corpus: Corpus, settings: RunSettings
 ) -> tuple[tuple[str, ...], dict[str, NotMeasurable | NotMeasured]]:
-    admitted, reasons = ladder_protocols(corpus)
+    admitted, reasons = ladder_protocols(corpus, gap=settings.gap)
     missing: dict[str, NotMeasurable | NotMeasured] = dict(reasons)
     if settings.protocols is None:
         chosen = tuple(admitted)

@@ -174,29 +174,53 @@ def _confidence_scores(outcomes: Outcomes) -> list[Score]:
             "higher",
             lambda w: selective.coverage_at_accuracy(confidence, correct, 0.9, w),
         ),
-        ("brier", "lower", lambda w: calibration.brier(confidence, correct, w)),
     )
     if not outcomes.has_confidence:
         unknown = NotMeasured(
             reason="some answers carry no confidence",
             command="give every answer a confidence and run snellen score again",
         )
-        return [_score(name, unknown, better=better) for name, better, _ in measures]
-    return [
+        names = [*((name, better) for name, better, _ in measures), ("brier", "lower")]
+        return [_score(name, unknown, better=better) for name, better in names]
+    if not (outcomes.answer >= 0).any():
+        # All wrong at confidence 0 is a perfect order and a perfect Brier score: of nothing.
+        empty = NotMeasurable(reason="no clip was answered", needed="1 answer", have="0 answers")
+        names = [*((name, better) for name, better, _ in measures), ("brier", "lower")]
+        return [_score(name, empty, better=better) for name, better in names]
+    found = [
         _score(name, _resampled(metric, outcomes), better=better)
         for name, better, metric in measures
     ]
+    return [*found, _score("brier", _brier(outcomes), better="lower")]
 
 
-def unknown_scores(corpus: Corpus, tested: np.ndarray, answers: pa.Table) -> list[Score]:
+def _brier(outcomes: Outcomes) -> Cell:
+    """Over answered clips: what was not said can be neither sharp nor blunt."""
+    answered = outcomes.answer >= 0
+    said = Outcomes(
+        positions=outcomes.positions[answered],
+        truth=outcomes.truth[answered],
+        ranked=outcomes.ranked[answered],
+        confidence=outcomes.confidence[answered],
+        has_confidence=True,
+        groups=None if outcomes.groups is None else outcomes.groups[answered],
+    )
+    return _resampled(lambda w: calibration.brier(said.confidence, said.correct, w), said)
+
+
+def unknown_scores(
+    corpus: Corpus, tested: np.ndarray, answers: pa.Table, groups: Sequence[str] | None
+) -> list[Score]:
     """Clips that show no sign of the vocabulary: any answer to them is a false alarm."""
-    outside = [corpus.items[k] for k in tested if corpus.classes[k] < 0]
+    rows = [k for k in tested if corpus.classes[k] < 0]
+    outside = [corpus.items[k] for k in rows]
     slice_ = "out of vocabulary"
     if not outside:
         cell: Cell = NotApplicable(reason="no tested clip is out of vocabulary")
         return [_score("false_alarms", cell, slice_=slice_, better="lower")]
     given = ranked_answers(answers, outside, corpus.vocabulary).labels[:, 0] >= 0
-    cell = measured(intervals.share_interval(given, None))
+    names = None if groups is None else np.array([groups[k] for k in rows])
+    cell = measured(intervals.share_interval(given, names))
     return [_score("false_alarms", cell, slice_=slice_, better="lower")]
 
 

@@ -14,12 +14,15 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
+from pyarrow import csv
 
+from snellen.core.allocate import Infeasible
 from snellen.core.answers import SPANS, in_order
 from snellen.core.answers_file import read_answers
 from snellen.core.card import Scorecard, card_from_json, card_to_json
 from snellen.core.comparison import Comparison
-from snellen.core.findings import Audit
+from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder
 from snellen.core.protocols import ladder_protocols, make_split
 from snellen.core.split import TEST, Split, split_to_json
@@ -28,10 +31,10 @@ from snellen.digest import canonical_json, digest_json
 from snellen.errors import BadInput, Fault, Mismatch
 from snellen.store.files import read_limited, write_atomic
 from snellen.store.folder import RunFolder
-from snellen.store.tables import csv_bytes, table_bytes
+from snellen.store.tables import table_bytes
 from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.align import Prepared, prepare
-from snellen.tasks.isolated.audit import audit_recordings, group_names
+from snellen.tasks.isolated.audit import audit_recordings, group_names, require_labels
 from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.compare import compare_runs, side_of
 from snellen.tasks.isolated.data import Recordings, read
@@ -92,7 +95,8 @@ def audit(
     """Audit a corpus and splits: given files, named protocols, or all it admits."""
     recordings = source.open()
     corpus = recordings.corpus
-    admitted, reasons = ladder_protocols(corpus)
+    require_labels(corpus)
+    admitted, reasons = ladder_protocols(corpus, gap=gap)
     splits = [read_split(path, corpus) for path in split_files]
     if protocols is None and not split_files:
         names: Sequence[str] = admitted
@@ -109,11 +113,20 @@ def audit(
     ]
     if faults:
         raise BadInput(faults)
+    impossible: list[Finding] = []
     for k, name in enumerate(names):
         progress("splits", k, len(names))
-        splits.append(make_split(corpus, name, seed=seed, gap=gap))
+        try:
+            splits.append(make_split(corpus, name, seed=seed, gap=gap))
+        except Infeasible as error:
+            if protocols is not None:
+                raise
+            sentence = f"no {name} split can be built: {error.faults[0]}"
+            impossible.append(Finding(code=f"no-{name}-split", severity="note", sentence=sentence))
     progress("splits", len(names), len(names))
-    return audit_recordings(recordings, splits, gap=gap, progress=progress)
+    found = audit_recordings(recordings, splits, gap=gap, progress=progress)
+    findings = (*found.corpus.findings, *impossible)
+    return replace(found, corpus=replace(found.corpus, findings=findings))
 
 
 def split(
@@ -232,6 +245,7 @@ def score(
     recordings = source.open()
     corpus = recordings.corpus
     frozen = read_split(split_file, corpus)
+    _require_some_asked(answers, frozen, str(answers_file))
     found = audit_recordings(recordings, [frozen], gap=gap, progress=progress)
     stated = read_recipe(recipe_path(answers_file))
     card = build_card(
@@ -282,7 +296,7 @@ def verify_card(
         seed=stored.contract["seed"],
         preprocessing=stored.contract["preprocessing"],
     )
-    same = msgspec.structs.replace(stored, contract=contract, leaks=found.splits[0].leaks)
+    same = replace(stored, contract=contract, leaks=found.splits[0].leaks, silent=corpus.silent)
     again = recompute_card(corpus, frozen, answers, same, group_names(corpus, frozen))
     if card_to_json(again) != stored_bytes:
         place, was, now = first_difference(msgspec.to_builtins(stored), msgspec.to_builtins(again))
@@ -322,6 +336,15 @@ def _prepared(source: Source) -> tuple[Recordings, Prepared]:
     return recordings, prepare(recordings.keypoints)
 
 
+def _require_some_asked(answers: pa.Table, frozen: Split, where: str) -> None:
+    """Answers to other clips altogether are a mistake of names, not a model at 0 %."""
+    given = set(answers.column("item").to_pylist())
+    tested = {item for item, k in zip(frozen.items, frozen.tested_in, strict=True) if k >= 0}
+    if given and not given & tested:
+        seen = f"{len(given)} clips such as {min(given)!r}, none of which the split tests"
+        raise BadInput(Fault(where, seen, f"clips such as {min(tested)!r}", field="item"))
+
+
 def _require_same_split(card: ModelCard, frozen: Split, data: str) -> None:
     fields: dict[str, tuple[str, str]] = {}
     if card.split != frozen.digest:
@@ -339,8 +362,11 @@ def write_answers(path: Path, answers: pa.Table) -> None:
     if path.suffix.lower() == ".parquet":
         write_atomic(path, table_bytes(answers.cast(SPANS)))
     elif path.suffix.lower() == ".csv":
+        # An exchange file: nothing in it is altered, not even what a spreadsheet would run.
         plain = answers.select(["item", "rank", "label", "confidence"])
-        write_atomic(path, csv_bytes(plain))
+        sink = pa.BufferOutputStream()
+        csv.write_csv(plain, sink)
+        write_atomic(path, sink.getvalue().to_pybytes())
     else:
         raise BadInput(
             Fault(str(path), f"a file named {path.name}", "one ending in .parquet or .csv")

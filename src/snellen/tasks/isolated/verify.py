@@ -17,13 +17,14 @@ from snellen.core.answers import in_order
 from snellen.core.card import Scorecard, card_to_json
 from snellen.core.corpus import Corpus
 from snellen.core.findings import Audit
+from snellen.core.ladder import Ladder
 from snellen.core.split import Split
 from snellen.digest import canonical_json
-from snellen.errors import Mismatch
+from snellen.errors import Mismatch, Missing
 from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
-from snellen.tasks.isolated.audit import audit_of, group_names
+from snellen.tasks.isolated.audit import audit_of, group_names, silent_of
 from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.ladder import build_ladder
 from snellen.tasks.isolated.scores import Outcomes, outcomes_of
@@ -53,24 +54,41 @@ def verify_run(root: Path) -> Verified:
     leaks = {split.protocol: split.leaks for split in audit.splits}
     results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
     clips = 0
-    for protocol, model in pieces.cards_in(run):
-        split = pieces.get_split(run, protocol)
-        stored = pieces.get_card(run, protocol, model)
-        answers = pieces.get_answers(run, protocol, model)
+    ladder = pieces.get_ladder(run)
+    _require_cards(run, ladder)
+    for rung in ladder.rungs:
+        split = pieces.get_split(run, rung.protocol)
         groups = group_names(corpus, split)
-        contract = contract_of(
-            corpus,
-            split,
-            seed=stored.contract["seed"],
-            preprocessing=stored.contract["preprocessing"],
-        )
-        same = msgspec.structs.replace(stored, contract=contract, leaks=leaks[protocol])
-        again = recompute_card(corpus, split, in_order(answers), same, groups)
-        _require_equal(pieces.card_name(protocol, model), run, card_to_json(again))
-        results[protocol, model] = again, outcomes_of(corpus, split, answers, groups)
-        clips += again.intake.expected
+        for model in ladder.models:
+            stored = pieces.get_card(run, rung.protocol, model)
+            answers = pieces.get_answers(run, rung.protocol, model)
+            contract = contract_of(
+                corpus,
+                split,
+                seed=stored.contract["seed"],
+                preprocessing=stored.contract["preprocessing"],
+            )
+            same = msgspec.structs.replace(
+                stored, contract=contract, leaks=leaks[rung.protocol], silent=silent_of(corpus)
+            )
+            again = recompute_card(corpus, split, in_order(answers), same, groups)
+            _require_equal(pieces.card_name(rung.protocol, model), run, card_to_json(again))
+            results[rung.protocol, model] = again, outcomes_of(corpus, split, answers, groups)
+            clips += again.intake.expected
     _verify_ladder(run, corpus, leaks, results)
     return Verified(cards=len(results), clips=clips, digest=run.digest)
+
+
+def _require_cards(run: RunFolder, ladder: Ladder) -> None:
+    """The run must hold the cards its ladder shows, no fewer and no others."""
+    shown = {(rung.protocol, model) for rung in ladder.rungs for model in ladder.models}
+    held = set(pieces.cards_in(run))
+    if shown != held:
+        gone = [pieces.card_name(*at) for at in sorted(shown - held)]
+        stray = [pieces.card_name(*at) for at in sorted(held - shown)]
+        lines = [f"  {name} is gone" for name in gone]
+        lines += [f"  {name} is on no ladder" for name in stray]
+        raise Missing("\n".join([f"{run.root}: cards and ladder do not belong together", *lines]))
 
 
 def recompute_card(
