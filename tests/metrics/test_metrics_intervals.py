@@ -5,7 +5,18 @@ import pytest
 from scipy.stats import binomtest, t
 
 from snellen.metrics import intervals
-from snellen.metrics.classify import accuracy, class_counts, confusion, macro_f1
+from snellen.metrics.classify import (
+    accuracy,
+    balanced_accuracy,
+    class_counts,
+    confusion,
+    f1,
+    macro,
+    macro_f1,
+    macro_precision,
+    weighted_f1,
+    weighted_precision,
+)
 from snellen.metrics.selective import aurc
 
 
@@ -137,25 +148,74 @@ def signs(seed, n=120, classes=6, groups=12):
     return truth, np.where(rng.random(n) < skill, truth, rng.integers(-1, classes, n)), group
 
 
+BY_CLASS = [macro_f1, balanced_accuracy, macro_precision, weighted_f1, weighted_precision]
+
+
+@pytest.mark.parametrize("metric", BY_CLASS)
 @pytest.mark.parametrize("by_group", [True, False])
-def test_macro_f1_by_counts_is_macro_f1_by_rows(by_group):
+def test_a_figure_by_counts_is_the_figure_by_rows(metric, by_group):
     truth, answer, group = signs(0)
     groups = group if by_group else None
 
-    def metric(weight):
-        return macro_f1(class_counts(confusion(truth, answer, 6, weight)))
+    def by_rows(weight):
+        return metric(class_counts(confusion(truth, answer, 6, weight)))
 
-    fast = intervals.macro_f1_interval(
-        truth, answer, 6, groups, np.random.default_rng(1), replicates=4000
+    fast = intervals.class_figure_interval(
+        metric, truth, answer, 6, groups, np.random.default_rng(1), replicates=4000
     )
     slow = intervals.bootstrap_interval(
-        metric, 120, groups, np.random.default_rng(2), replicates=4000
+        by_rows, 120, groups, np.random.default_rng(2), replicates=4000, width=6 * 7
     )
 
     assert fast.value == pytest.approx(slow.value)
     assert (fast.low, fast.high) == pytest.approx((slow.low, slow.high), abs=0.01)
     assert fast.method == slow.method
     assert fast.low < fast.value < fast.high
+
+
+@pytest.mark.parametrize(("width", "rows"), [(0, 10), (40, 5)])
+def test_a_wide_metric_gets_fewer_resamples_at_a_time(monkeypatch, width, rows):
+    monkeypatch.setattr(intervals, "NUMBERS", 200)
+    truth, answer = np.zeros(20, int), np.arange(20) % 2
+    seen = []
+
+    def metric(weight):
+        seen.append(weight.shape[:-1])
+        return accuracy(truth, answer, weight)
+
+    intervals.bootstrap_interval(
+        metric, 20, None, np.random.default_rng(0), replicates=20, width=width
+    )
+
+    assert seen == [(), *[(rows,)] * (20 // rows)]
+
+
+def test_macro_f1_is_that_of_its_class_figure():
+    truth, answer, group = signs(2)
+
+    assert intervals.macro_f1_interval(
+        truth, answer, 6, group, np.random.default_rng(7), replicates=50
+    ) == intervals.class_figure_interval(
+        macro_f1, truth, answer, 6, group, np.random.default_rng(7), replicates=50
+    )
+
+
+def test_all_right_is_not_accuracy_where_the_figure_is_not_1():
+    # All of two classes right, but averaged over a vocabulary of four: 1/2 or, where a
+    # resample misses a class, 1/4.
+    truth = np.array([0, 0, 0, 1])
+    result = intervals.class_figure_interval(
+        lambda counts: macro(f1(counts), counts, "vocabulary"),
+        truth,
+        truth,
+        4,
+        None,
+        np.random.default_rng(0),
+    )
+
+    assert result.value == 0.5
+    assert result.low < 0.5 < result.high
+    assert result.method.startswith("Wilson on the variance")
 
 
 def test_the_same_seed_gives_the_same_interval():
@@ -216,11 +276,12 @@ def test_macro_f1_of_rare_classes_is_held_more_often_than_by_percentiles():
     assert held > held_percentiles
 
 
+@pytest.mark.parametrize("metric", BY_CLASS)
 @pytest.mark.parametrize(("answer", "word"), [([0, 1, 2, 0], "right"), ([1, 2, 0, -1], "wrong")])
-def test_all_right_or_all_wrong_is_never_resampled(answer, word):
+def test_all_right_or_all_wrong_is_never_resampled(metric, answer, word):
     truth = np.array([0, 1, 2, 0])
-    result = intervals.macro_f1_interval(
-        truth, np.array(answer), 3, np.arange(4), np.random.default_rng(0)
+    result = intervals.class_figure_interval(
+        metric, truth, np.array(answer), 3, np.arange(4), np.random.default_rng(0)
     )
 
     assert result.value == (word == "right")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from snellen.metrics.classify import ClassCounts, Over, class_counts, confusion, macro_f1
+from snellen.metrics.classify import ClassCounts, class_counts, confusion, macro_f1
 from snellen.metrics.ratio import Ratio
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_interval",
     "caveat",
+    "class_figure_interval",
     "macro_f1_interval",
     "resamples",
     "share_interval",
@@ -222,6 +223,7 @@ def bootstrap_interval(
     groups: np.ndarray | None,
     rng: np.random.Generator,
     replicates: int = 2000,
+    width: int = 0,
 ) -> Interval:
     """Interval of any metric in [0, 1] that takes row weights, by resampling whole groups.
 
@@ -232,6 +234,7 @@ def bootstrap_interval(
         groups: (n,) or None.
         rng: a generator.
         replicates: how many resamples.
+        width: numbers the metric holds for each row of weights where these are more than n.
 
     The resamples give the variance, hence an effective n, hence Wilson's interval
     with Student's t over the groups. (Their percentiles do worse: a resample
@@ -244,7 +247,8 @@ def bootstrap_interval(
     member = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
     unit = np.arange(int(member.max()) + 1)
     value = float(metric(np.ones(n)).value)
-    drawn = bootstrap(lambda weights: metric(weights[:, member]), unit, rng, replicates, n)
+    width = max(n, width)
+    drawn = bootstrap(lambda weights: metric(weights[:, member]), unit, rng, replicates, width)
     return _from_resamples(value, drawn, n, None if groups is None else len(unit))
 
 
@@ -269,6 +273,45 @@ def _from_resamples(value: float, drawn: Ratio, n: int, groups: int | None) -> I
     return Interval(value, low, high, n, groups, None, method)
 
 
+def class_figure_interval(
+    metric: Callable[[ClassCounts], Ratio],
+    truth: np.ndarray,
+    answer: np.ndarray,
+    n_classes: int,
+    groups: np.ndarray | None,
+    rng: np.random.Generator,
+    *,
+    replicates: int = 2000,
+) -> Interval:
+    """Interval over resampled groups of a figure of n > 0 clips that follows from class counts.
+
+    As :func:`bootstrap_interval`, but resamples multiply each group's class counts
+    instead of its rows; without groups, clips are drawn by confusion cell. All
+    right or all wrong: where the figure is 1 or 0 as accuracy is, accuracy's Wilson
+    interval is given.
+
+    >>> from snellen.metrics.classify import balanced_accuracy
+    >>> truth, rng = np.array([0, 1]), np.random.default_rng(0)
+    >>> class_figure_interval(balanced_accuracy, truth, truth, 2, None, rng).method
+    'Wilson of accuracy (all right), assumes independent clips'
+    """
+    value = float(metric(class_counts(confusion(truth, answer, n_classes))).value)
+    right = truth == answer
+    if value == right.mean() and value in (0.0, 1.0):
+        share = share_interval(right, groups)
+        word = "right" if value else "wrong"
+        method = share.method.replace("Wilson", f"Wilson of accuracy (all {word})", 1)
+        return share._replace(method=method)
+    per_unit, unit = _class_counts_by_unit(truth, answer, n_classes, groups)
+
+    def statistic(weights: np.ndarray) -> Ratio:
+        drawn = (weights @ per_unit).reshape(len(weights), 3, n_classes)
+        return metric(ClassCounts(*np.moveaxis(drawn, 1, 0)))
+
+    drawn = bootstrap(statistic, unit, rng, replicates, per_unit.shape[1])
+    return _from_resamples(value, drawn, len(truth), None if groups is None else len(per_unit))
+
+
 def macro_f1_interval(
     truth: np.ndarray,
     answer: np.ndarray,
@@ -277,36 +320,16 @@ def macro_f1_interval(
     rng: np.random.Generator,
     *,
     replicates: int = 2000,
-    over: Over = "support",
 ) -> Interval:
-    """Macro-F1 of n > 0 clips with its interval over resampled groups.
-
-    As :func:`bootstrap_interval`, but resamples multiply each group's class counts
-    instead of its rows; without groups, clips are drawn by confusion cell. All
-    right or all wrong: macro-F1 is 1 or 0 as accuracy is, and accuracy's Wilson
-    interval is given.
+    """:func:`class_figure_interval` of macro-F1 over the classes with clips.
 
     >>> rng = np.random.default_rng(0)
     >>> macro_f1_interval(np.array([0, 1]), np.array([0, 1]), 2, None, rng).method
     'Wilson of accuracy (all right), assumes independent clips'
     """
-    counts = confusion(truth, answer, n_classes)
-    value = float(macro_f1(class_counts(counts), over).value)
-    right = truth == answer
-    if right.all() or not right.any():
-        share = share_interval(right, groups)
-        method = share.method.replace(
-            "Wilson", f"Wilson of accuracy (all {'right' if right.all() else 'wrong'})", 1
-        )
-        return share._replace(value=value, method=method)
-    per_unit, unit = _class_counts_by_unit(truth, answer, n_classes, groups)
-
-    def statistic(weights: np.ndarray) -> Ratio:
-        drawn = (weights @ per_unit).reshape(len(weights), 3, n_classes)
-        return macro_f1(ClassCounts(*np.moveaxis(drawn, 1, 0)), over)
-
-    drawn = bootstrap(statistic, unit, rng, replicates, per_unit.shape[1])
-    return _from_resamples(value, drawn, len(truth), None if groups is None else len(per_unit))
+    return class_figure_interval(
+        macro_f1, truth, answer, n_classes, groups, rng, replicates=replicates
+    )
 
 
 def _class_counts_by_unit(

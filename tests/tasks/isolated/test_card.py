@@ -64,6 +64,16 @@ def test_macro_f1_is_the_mean_of_both_classes():
     assert cell.value == pytest.approx((6 / 7 + 8 / 9) / 2)
 
 
+@pytest.mark.parametrize(
+    "measure",
+    ["macro_f1", "balanced_accuracy", "macro_precision", "weighted_f1", "weighted_precision"],
+)
+def test_figures_by_class_resample_counts_and_so_afford_2000_resamples(measure):
+    cell = card(answers(RIGHT_BUT_ONE)).score(measure)
+
+    assert cell.method.startswith("Wilson on the variance of 2000 resamples of 4 groups")
+
+
 def test_a_missing_answer_is_wrong_and_counted():
     made = card(answers(["a", "a", "a", "a", "b", "b"]))
 

@@ -33,7 +33,7 @@ __all__ = [
     "unknown_scores",
 ]
 
-# Macro-F1 resamples class counts, which is nearly free; the others weigh every clip anew.
+# Figures by class resample class counts, which is nearly free; the others weigh every clip anew.
 MACRO_REPLICATES = 2000
 REPLICATES = 500
 BOOTSTRAP_SEED = 12345
@@ -114,27 +114,23 @@ def _resampled(metric: Weighted, outcomes: Outcomes) -> Cell:
 
 def overall_scores(outcomes: Outcomes, counts: np.ndarray) -> list[Score]:
     """Every measure over all scored clips; ``counts`` is their confusion."""
-    n_classes = counts.shape[0]
-    rng = np.random.default_rng(BOOTSTRAP_SEED)
 
     def by_class(metric: Callable[[classify.ClassCounts], Ratio]) -> Cell:
-        def weighted(weight: np.ndarray) -> Ratio:
-            table = classify.confusion(outcomes.truth, outcomes.answer, n_classes, weight)
-            return metric(classify.class_counts(table))
+        return measured(
+            intervals.class_figure_interval(
+                metric,
+                outcomes.truth,
+                outcomes.answer,
+                counts.shape[0],
+                outcomes.groups,
+                np.random.default_rng(BOOTSTRAP_SEED),
+                replicates=MACRO_REPLICATES,
+            )
+        )
 
-        return _resampled(weighted, outcomes)
-
-    macro_f1 = intervals.macro_f1_interval(
-        outcomes.truth,
-        outcomes.answer,
-        n_classes,
-        outcomes.groups,
-        rng,
-        replicates=MACRO_REPLICATES,
-    )
     found = [
         _score("accuracy", measured(intervals.share_interval(outcomes.correct, outcomes.groups))),
-        _score("macro_f1", measured(macro_f1)),
+        _score("macro_f1", by_class(classify.macro_f1)),
         _score("balanced_accuracy", by_class(classify.balanced_accuracy)),
         _score("macro_precision", by_class(classify.macro_precision)),
         _score("weighted_f1", by_class(classify.weighted_f1)),
