@@ -189,3 +189,16 @@ def test_too_few_or_too_agreeing_clips_have_no_smallest_gap():
     assert compare.smallest_gap(5, 1.0) is None
     assert compare.smallest_gap(154, 0.0) is None
     assert compare.smallest_gap(154, 0.02) is None
+
+
+def test_critical_counts_are_looked_up_once_for_a_whole_search(monkeypatch):
+    counted, calls = compare._critical_counts, []
+
+    def spied(n, alpha):
+        calls.append((n, alpha))
+        return counted(n, alpha)
+
+    monkeypatch.setattr(compare, "_critical_counts", spied)
+
+    assert compare.smallest_gap(154, 0.30) == 0.1268
+    assert calls == [(154, 0.05)]

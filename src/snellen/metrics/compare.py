@@ -182,13 +182,18 @@ def mcnemar_power(n: int, discordance: float, gap: float, alpha: float = 0.05) -
     >>> round(mcnemar_power(154, 0.30, 0.10), 2)
     0.58
     """
+    return _power(_critical_counts(n, alpha), discordance, gap)
+
+
+def _power(critical: np.ndarray, discordance: float, gap: float) -> float:
+    """As :func:`mcnemar_power`, for 0..n discordant clips with these critical counts."""
     if discordance == 0:
         return 0.0
+    n = len(critical) - 1
     m = np.arange(n + 1)
     log_chance = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
     chance = np.exp(log_chance + xlogy(m, discordance) + xlog1py(n - m, -discordance))
     lean = (1 + gap / discordance) / 2
-    critical = _critical_counts(n, alpha)
     some = critical >= 0
     k, of = np.where(some, critical, 0), np.maximum(m, 1)
     rejected = bdtr(k, of, lean) + bdtrc(of - k - 1, of, lean)
@@ -219,13 +224,13 @@ def smallest_gap(
     >>> smallest_gap(5, 1.0) is None
     True
     """
-    steps = int(np.floor(discordance * 1e4))
-    low, high = 0, steps
-    if mcnemar_power(n, discordance, high / 1e4, alpha) < power:
+    critical = _critical_counts(n, alpha)
+    low, high = 0, int(np.floor(discordance * 1e4))
+    if _power(critical, discordance, high / 1e4) < power:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if mcnemar_power(n, discordance, middle / 1e4, alpha) >= power:
+        if _power(critical, discordance, middle / 1e4) >= power:
             high = middle
         else:
             low = middle
