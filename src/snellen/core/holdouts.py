@@ -10,6 +10,8 @@ sorted items. ``validation=False`` leaves in train what would have been set apar
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
 from snellen.core.corpus import Corpus
@@ -70,11 +72,11 @@ def _set_apart(corpus: Corpus, roles: np.ndarray, rng: np.random.Generator) -> N
     at least one is taken of a class that has two.
     """
     numbers = corpus.clips.column("number").to_pylist()
-    order = sorted(range(len(corpus)), key=lambda row: (numbers[row] or 0, row))
-    classes = corpus.classes
+    trained: dict[str | None, list[int]] = defaultdict(list)
+    for row in sorted(np.flatnonzero(roles == TRAIN), key=lambda row: (numbers[row] or 0, row)):
+        trained[corpus.labels[row]].append(row)
     for label in sorted(corpus.vocabulary):
-        wanted = corpus.vocabulary.index(label)
-        rows = [row for row in order if classes[row] == wanted and roles[row] == TRAIN]
+        rows = trained[label]
         if len(rows) > 1:
             take = max(1, round(VALIDATION_SHARE * len(rows)))
             roles[np.array(rows)[rng.permutation(len(rows))[:take]]] = VALIDATION
@@ -90,19 +92,19 @@ def session_disjoint_roles(
     names as text, which is how the reference sorts them (``111-113`` before ``6-8``).
     """
     roles = np.full(len(corpus), TRAIN, dtype=np.int8)
-    names = np.array(clusters.names)
-    labels = np.array([label or "" for label in corpus.labels])
-    unlabelled = corpus.classes < 0
+    rows_of: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, (label, name) in enumerate(zip(corpus.labels, clusters.names, strict=True)):
+        rows_of[label or ""][name].append(row)
     for label in [*sorted(corpus.vocabulary), ""]:
-        of_class = unlabelled if label == "" else labels == label
-        members = [np.flatnonzero(of_class & (names == c)) for c in sorted({*names[of_class]})]
+        members = [np.array(rows) for _, rows in sorted(rows_of[label].items())]
+        clips = sum(map(len, members))
         rest = [members[k] for k in rng.permutation(len(members))]
         for role, share in ((TEST, TEST_SHARE), (VALIDATION, VALIDATION_SHARE)):
-            for rows in _nearest(rest, round(share * int(of_class.sum()))):
+            for rows in _nearest(rest, round(share * clips)):
                 roles[rows] = role
     if not validation:
         roles[roles == VALIDATION] = TRAIN
-    roles[unlabelled & (roles != TEST)] = UNUSED
+    roles[(corpus.classes < 0) & (roles != TEST)] = UNUSED
     return roles[None]
 
 
