@@ -390,6 +390,7 @@ def make_ladder(models):
         winners=winners,
         headline="signer out",
         flip=True,
+        flip_sure=True,
         flip_sentence="The leaky protocol picks Extra trees, the honest one MiniRocket + ridge.",
     )
 

@@ -1,12 +1,14 @@
 """Two models on the same clips: who is right where, and whether it could be luck.
 
 *Conventions*: differences are A minus B in shares of clips. p-values are
-two-sided and, within one comparison, Holm-corrected over every pair it shows.
-With groups the test flips whole groups; without, it is exact McNemar.
+two-sided and Holm-corrected over the pairs of one protocol: protocols ask
+different questions, and one whose test can reject nothing must not weaken
+another. With groups the test flips whole groups; without, it is exact McNemar.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +37,8 @@ class Pair(Struct, frozen=True, kw_only=True):
     """Two models under one protocol.
 
     ``only_a`` and ``only_b`` count clips that only one of them gets right.
+    ``smallest_p`` is the smallest corrected p-value this test could have given:
+    above 0.05 it can reject nothing, whatever the difference.
     ``smallest_gap`` is the true difference that exact McNemar would see in 80 %
     of such experiments if clips were independent.
     """
@@ -50,6 +54,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     difference: Cell
     p: float
     p_holm: float
+    smallest_p: float
     test: str
     smallest_gap: Cell
     classes: tuple[ClassChange, ...]
@@ -64,7 +69,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     b: str
     contract: str
     allowed: dict[str, tuple[str, str]]
-    family: int
     pairs: tuple[Pair, ...]
 
 
@@ -85,26 +89,36 @@ class Pairing:
 
 
 def compare_pairs(pairings: Sequence[Pairing], vocabulary: Sequence[str]) -> tuple[Pair, ...]:
-    """Differences, intervals and p-values of all pairs, Holm-corrected together."""
+    """Differences, intervals and p-values of all pairs, Holm-corrected within a protocol."""
     tests = [_test(pairing) for pairing in pairings]
-    corrected = compare.holm(np.array([p for p, _ in tests]))
+    protocols = np.array([pairing.protocol for pairing in pairings])
+    corrected = np.ones(len(pairings))
+    for protocol in np.unique(protocols):
+        family = np.flatnonzero(protocols == protocol)
+        corrected[family] = compare.holm(np.array([tests[k].p for k in family]))
+    sizes = Counter(protocols.tolist())
     return tuple(
-        _pair(pairing, p, float(holm), test, vocabulary)
-        for pairing, (p, test), holm in zip(pairings, tests, corrected, strict=True)
+        _pair(pairing, test, float(holm), sizes[pairing.protocol], vocabulary)
+        for pairing, test, holm in zip(pairings, tests, corrected, strict=True)
     )
 
 
-def _test(pairing: Pairing) -> tuple[float, str]:
+def _test(pairing: Pairing) -> compare.SignFlip:
     a, b, groups = pairing.correct_a, pairing.correct_b, pairing.groups
-    if groups is None:
-        return compare.mcnemar(
-            *compare.discordant(a, b)
-        ), "exact McNemar, assumes independent clips"
-    found = compare.sign_flip(a, b, groups, np.random.default_rng(SIGN_FLIP_SEED))
-    return found.p, f"{found.method}; smallest possible p {found.smallest_p:.2g}"
+    if groups is not None:
+        return compare.sign_flip(a, b, groups, np.random.default_rng(SIGN_FLIP_SEED))
+    only_a, only_b = compare.discordant(a, b)
+    return compare.SignFlip(
+        p=compare.mcnemar(only_a, only_b),
+        exact=True,
+        smallest_p=compare.mcnemar(only_a + only_b, 0),
+        method="exact McNemar, assumes independent clips",
+    )
 
 
-def _pair(pairing: Pairing, p: float, p_holm: float, test: str, vocabulary: Sequence[str]) -> Pair:
+def _pair(
+    pairing: Pairing, test: compare.SignFlip, p_holm: float, family: int, vocabulary: Sequence[str]
+) -> Pair:
     a, b = pairing.correct_a, pairing.correct_b
     only_a, only_b = compare.discordant(a, b)
     return Pair(
@@ -117,9 +131,10 @@ def _pair(pairing: Pairing, p: float, p_holm: float, test: str, vocabulary: Sequ
         accuracy_a=float(a.mean()),
         accuracy_b=float(b.mean()),
         difference=difference(a, b, pairing.groups),
-        p=p,
+        p=test.p,
         p_holm=p_holm,
-        test=test,
+        smallest_p=min(1.0, family * test.smallest_p),
+        test=f"{test.method}; Holm over {family} {'pair' if family == 1 else 'pairs'}",
         smallest_gap=_smallest_gap(len(a), only_a + only_b),
         classes=_class_changes(pairing, vocabulary),
     )

@@ -47,8 +47,9 @@ class Gap(Struct, frozen=True, kw_only=True):
 class Winner(Struct, frozen=True, kw_only=True):
     """The best model under a protocol, and whether its lead over the next can be told from chance.
 
-    ``p`` is the paired p-value (Holm-corrected over the ladder's pairs) or None
-    with the reason in ``test``.
+    ``p`` is the paired p-value, Holm-corrected over the pairs of this protocol;
+    None, with the reason in ``test``, where there is nothing to test or where so
+    few groups could not have rejected anything.
     """
 
     protocol: str
@@ -60,7 +61,11 @@ class Winner(Struct, frozen=True, kw_only=True):
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """The whole table. ``missing_rungs`` says why a protocol is not there."""
+    """The whole table. ``missing_rungs`` says why a protocol is not there.
+
+    ``flip`` says whether the leakiest rung and the headline have other winners,
+    ``flip_sure`` whether both leads of the one over the other can be told from 0.
+    """
 
     format: str = "snellen-ladder/1"
     task: str
@@ -76,4 +81,5 @@ class Ladder(Struct, frozen=True, kw_only=True):
     winners: tuple[Winner, ...]
     headline: str
     flip: bool
+    flip_sure: bool
     flip_sentence: str

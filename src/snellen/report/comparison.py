@@ -50,9 +50,8 @@ def comparison_table(comparison: Comparison) -> Group:
         fields = ", ".join(sorted(comparison.allowed))
         warning = f"These runs differ in {fields}, which was allowed: read with care."
         notes.insert(0, Text(text.clean(warning), style="bold red"))
-    family = f"p-values are Holm-corrected over {comparison.family} pairs."
     contract = f"contract {comparison.contract[:12]}"
-    return Group(table, *notes, Text(f"{family} {contract}", style="dim"))
+    return Group(table, *notes, Text(contract, style="dim"))
 
 
 def _notes(pair: Pair) -> list[RenderableType]:

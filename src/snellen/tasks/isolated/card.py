@@ -137,7 +137,6 @@ def _signature(
     scored = int(((split.tested_in >= 0) & (corpus.classes >= 0)).sum())
     return (
         ("task", "isolated"),
-        ("corpus", corpus.name),
         ("data", contract["data"]),
         ("protocol", split.protocol),
         ("protects", split.protects or "nothing"),

@@ -78,7 +78,6 @@ def compare_runs(
         b=b.name,
         contract=contract,
         allowed=allowed,
-        family=len(pairings),
         pairs=compare_pairs(pairings, vocabulary),
     )
 

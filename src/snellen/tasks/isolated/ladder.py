@@ -2,8 +2,7 @@
 
 *Conventions*: rungs come leakiest first; the last is the headline. Gaps are
 paired clip by clip over the clips both rungs test, grouped by what the honest
-rung protects. Winner tests are Holm-corrected over all pairs of models on all
-rungs.
+rung protects. Winner tests are Holm-corrected over the pairs of their rung.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from snellen.core.card import LeakMark, Scorecard
-from snellen.core.cells import Measured, NotApplicable, NotMeasurable, NotMeasured
+from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasurable, NotMeasured
 from snellen.core.comparison import Pairing, compare_pairs, difference
 from snellen.core.corpus import Corpus
 from snellen.core.ladder import Gap, Ladder, LadderCell, Rung, Winner
@@ -24,7 +23,6 @@ from snellen.tasks.isolated.scores import Outcomes
 __all__ = ["build_ladder"]
 
 ALPHA = 0.05
-SMALLEST_P = 0.001
 
 Results = Mapping[tuple[str, str], tuple[Scorecard, Outcomes]]
 
@@ -49,7 +47,7 @@ def build_ladder(
     """
     protocols = [split.protocol for split in splits]
     winners = _winners(protocols, models, results, corpus.vocabulary)
-    flip, sentence = _flip(winners, results)
+    flip, sure, sentence = _flip(winners, results)
     return Ladder(
         task="isolated",
         corpus=corpus.name,
@@ -73,6 +71,7 @@ def build_ladder(
         winners=winners,
         headline=protocols[-1],
         flip=flip,
+        flip_sure=sure,
         flip_sentence=sentence,
     )
 
@@ -109,41 +108,27 @@ def _gap(model: str, protocols: Sequence[str], results: Results) -> Gap:
 def _winners(
     protocols: Sequence[str], models: Sequence[str], results: Results, vocabulary: Sequence[str]
 ) -> tuple[Winner, ...]:
-    pairs = list(combinations(models, 2))
-    pairings = [_pairing(protocol, a, b, results) for protocol in protocols for a, b in pairs]
-    tested = iter(compare_pairs(pairings, vocabulary)) if pairings else iter(())
-    found = {(pair.protocol, frozenset((pair.a, pair.b))): pair for pair in tested}
     winners = []
     for protocol in protocols:
         # Most right answers first; equal counts keep the order of the models.
         ranked = sorted(models, key=lambda m: -int(results[protocol, m][1].correct.sum()))
-        if len(ranked) == 1:
+        pairings = [_pairing(protocol, a, b, results) for a, b in combinations(ranked, 2)]
+        if not pairings:
             only = NotApplicable(reason="one model only")
-            winners.append(
-                Winner(
-                    protocol=protocol,
-                    model=ranked[0],
-                    runner_up=None,
-                    lead=only,
-                    p=None,
-                    test="one model only",
-                )
-            )
+            winners.append(_winner(protocol, ranked[0], None, only, None, "one model only"))
             continue
-        best, second = ranked[0], ranked[1]
-        pair = found[protocol, frozenset((best, second))]
-        one, other = results[protocol, best][1], results[protocol, second][1]
-        winners.append(
-            Winner(
-                protocol=protocol,
-                model=best,
-                runner_up=second,
-                lead=difference(one.correct, other.correct, one.groups),
-                p=pair.p_holm,
-                test=f"{pair.test}; Holm over {len(pairings)} pairs",
-            )
-        )
+        pair = compare_pairs(pairings, vocabulary)[0]
+        told = pair.smallest_p <= ALPHA
+        test = pair.test if told else f"{pair.test}: too few groups to tell any difference"
+        p = pair.p_holm if told else None
+        winners.append(_winner(protocol, pair.a, pair.b, pair.difference, p, test))
     return tuple(winners)
+
+
+def _winner(
+    protocol: str, model: str, runner_up: str | None, lead: Cell, p: float | None, test: str
+) -> Winner:
+    return Winner(protocol=protocol, model=model, runner_up=runner_up, lead=lead, p=p, test=test)
 
 
 def _pairing(protocol: str, a: str, b: str, results: Results) -> Pairing:
@@ -151,30 +136,52 @@ def _pairing(protocol: str, a: str, b: str, results: Results) -> Pairing:
     return Pairing(protocol, a, b, one.truth, one.correct, other.correct, one.groups)
 
 
-def _flip(winners: Sequence[Winner], results: Results) -> tuple[bool, str]:
+def _flip(winners: Sequence[Winner], results: Results) -> tuple[bool, bool, str]:
+    """Whether the winner changes from the first rung to the last, for sure, and in words.
+
+    What must be compared is the same two models at both ends.
+    """
     first, last = winners[0], winners[-1]
     if first.protocol == last.protocol:
-        return False, f"Only one protocol was run ({first.protocol}): no ladder to compare."
-    flip = first.model != last.model
+        sentence = f"Only one protocol was run ({first.protocol}): no ladder to compare."
+        return False, False, sentence
+    if first.model == last.model:
+        sentence = (
+            f"The leaky and the honest protocol pick the same winner: {first.model}, right on "
+            f"{_percent(first.protocol, first.model, results)} under {first.protocol} and on "
+            f"{_percent(last.protocol, last.model, results)} under {last.protocol}."
+        )
+        return False, False, sentence
+    ends = [
+        _lead(first.protocol, first.model, last.model, results),
+        _lead(last.protocol, last.model, first.model, results),
+    ]
+    sure = all(lead.low is not None and lead.low > 0 for lead, _ in ends)
     head = (
-        "The leaky protocol picks another winner: "
-        if flip
-        else "The leaky and the honest protocol pick the same winner: "
+        "The leaky protocol picks another winner"
+        if sure
+        else "The leaky protocol puts another model first, by a lead that chance can explain"
     )
-    return flip, head + "; ".join(_sentence(winner, results) for winner in (first, last)) + "."
+    return True, sure, f"{head}: {ends[0][1]}; {ends[1][1]}."
 
 
-def _sentence(winner: Winner, results: Results) -> str:
-    right = _percent(winner.protocol, winner.model, results)
-    text = f"under {winner.protocol} {winner.model} leads with {right}"
-    if winner.runner_up is None or winner.p is None:
-        return text
-    other = _percent(winner.protocol, winner.runner_up, results)
-    p = f"p = {winner.p:.3f}" if winner.p >= SMALLEST_P else f"p < {SMALLEST_P}"
-    text += f" against {other} of {winner.runner_up} ({p}"
-    return text + (")" if winner.p <= ALPHA else ", which chance can explain)")
+def _lead(protocol: str, model: str, other: str, results: Results) -> tuple[Measured, str]:
+    """How far a model leads another under a protocol."""
+    one, two = results[protocol, model][1], results[protocol, other][1]
+    lead = difference(one.correct, two.correct, one.groups)
+    text = (
+        f"under {protocol} {model} is right on {_percent(protocol, model, results)} and {other} "
+        f"on {_percent(protocol, other, results)}, {_points(lead.value)}"
+    )
+    if lead.low is not None and lead.high is not None:
+        text += f" [{_points(lead.low)}, {_points(lead.high)}]"
+    return lead, text + " points"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
 
 
 def _percent(protocol: str, model: str, results: Results) -> str:
     cell = results[protocol, model][0].score("accuracy")
-    return f"{100 * cell.value:.1f} %" if isinstance(cell, Measured) else "no accuracy"
+    return f"{100 * cell.value:.1f} %" if isinstance(cell, Measured) else "an unknown share"
