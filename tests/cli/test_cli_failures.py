@@ -1,0 +1,107 @@
+"""How the program fails: one line, the right exit code, nothing half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from snellen.tasks.isolated.synthetic import Settings, make_corpus, write_folder
+
+PROGRAM = "from snellen.cli import main; main()"
+SMALL = Settings(
+    signers=4,
+    sessions=1,
+    signs=4,
+    takes=3,
+    similar_pairs=1,
+    test_signers=1,
+    leaky_clusters=2,
+    near_duplicates=1,
+    near_leaks=1,
+    exact_duplicates=1,
+    exact_leaks=1,
+)
+
+
+def snellen(*words, program=PROGRAM, **options):
+    """Run the program as a user does; its output, its complaints and its exit code."""
+    command = [sys.executable, "-c", program, *map(str, words)]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    done = subprocess.run(command, text=True, timeout=300, check=False, **options)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "data"
+    planted = make_corpus(SMALL, np.random.default_rng(5))
+    write_folder(planted.corpus, planted.keypoints, folder)
+    return folder
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_program_says_how_to_go_on(data, number, code):
+    # The reader waits for ever, after it has said that it was reached.
+    program = (
+        "import time\n"
+        "from snellen.cli import main\n"
+        "from snellen.tasks.isolated import verbs\n"
+        "verbs.audit = lambda *a, **k: (print('there', flush=True), time.sleep(60))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program, "audit", "isolated", str(data)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "there\n"
+    child.send_signal(number)
+    _, error = child.communicate(timeout=30)
+
+    assert child.returncode == code
+    assert error == "error: stopped; what is finished is kept, run the same command to go on\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("OSError(28, 'No space left on device', 'x.npy')", "x.npy: No space left on device"),
+        ("MemoryError()", "not enough memory"),
+        ("RecursionError()", "nested too deeply"),
+    ],
+)
+def test_what_the_machine_cannot_do_is_one_line_and_no_finding(data, fault, said):
+    program = (
+        "from snellen.cli import main\n"
+        "from snellen.tasks.isolated import verbs\n"
+        "def audit(*_, **__):\n"
+        f"    raise {fault}\n"
+        "verbs.audit = audit\n"
+        "main()"
+    )
+    code, _, error = snellen("audit", "isolated", data, program=program)
+
+    assert code == 2
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+@pytest.mark.parametrize("form", [("--json",), ()])
+def test_output_that_cannot_be_written_is_no_finding(data, form):
+    with open("/dev/full", "w") as full:
+        code, _, error = snellen("audit", "isolated", data, *form, stdout=full)
+
+    assert code == 2
+    assert error == "error: No space left on device\n"
+
+
+def test_a_reader_that_has_gone_away_is_no_finding(data):
+    here, there = os.pipe()
+    os.close(here)
+    with os.fdopen(there, "w") as gone:
+        code, _, error = snellen("audit", "isolated", data, "--json", stdout=gone)
+
+    assert code == 2
+    assert error == "error: Broken pipe\n"
