@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,10 +88,10 @@ def test_what_the_machine_cannot_do_is_one_line_and_no_finding(data, fault, said
     assert error.count("\n") == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 @pytest.mark.parametrize("form", [("--json",), ()])
 def test_output_that_cannot_be_written_is_no_finding(data, form):
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         code, _, error = snellen("audit", "isolated", data, *form, stdout=full)
 
     assert code == 2
@@ -105,3 +106,89 @@ def test_a_reader_that_has_gone_away_is_no_finding(data):
 
     assert code == 2
     assert error == "error: Broken pipe\n"
+
+
+@pytest.mark.parametrize("place", ["file", "/proc/x"])
+def test_a_model_that_cannot_be_written_there_is_refused_before_it_is_trained(
+    data, place, tmp_path
+):
+    split, output = tmp_path / "signer.json", tmp_path / place
+    snellen("split", "isolated", data, "--protocol", "signer", "-o", split)
+    (tmp_path / "file").write_text("mine")
+
+    words = ("train", "isolated", data, "--split", split, "--model", "majority", "-o", output)
+    code, _, error = snellen(*words)
+
+    assert code == 2
+    assert f"cannot write a model to {output}" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "names", "said"),
+    [
+        ("--models", "", "''"),
+        ("--models", ",", "','"),
+        ("--models", "lda,lda", "'lda' twice"),
+        ("--protocols", "", "''"),
+        ("--protocols", "random,random", "'random' twice"),
+    ],
+)
+def test_no_name_or_a_name_twice_is_refused_before_anything_is_written(
+    data, option, names, said, tmp_path
+):
+    code, _, error = snellen("run", "isolated", data, "-o", tmp_path / "run", option, names)
+
+    assert code == 2
+    assert f"{option}: {said}" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_impossible_split_leaves_no_folder_behind(data, tmp_path):
+    words = ("--models", "majority", "--protocols", "signer", "--folds", 9)
+    code, _, error = snellen("run", "isolated", data, "-o", tmp_path / "run", *words)
+
+    assert code == 2
+    assert "9" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_answers_of_no_known_format_are_refused_before_the_model_is_read(data, tmp_path):
+    words = ("predict", "isolated", data, "--models", tmp_path / "none", "-o", tmp_path / "a.xlsx")
+    code, _, error = snellen(*words)
+
+    assert code == 2
+    assert "one ending in .parquet or .csv" in error
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory):
+    root = tmp_path_factory.mktemp("run") / "one"
+    chosen = ("--models", "majority", "--protocols", "random,signer", "--workers", 1)
+    code, _, error = snellen("run", "isolated", data, "-o", root, *chosen)
+    assert code == 0, error
+    return root
+
+
+def test_a_report_that_cannot_be_written_there_is_one_line(finished, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    code, _, error = snellen("report", finished, "-o", tmp_path / "file")
+
+    assert code == 2
+    assert f"cannot write {tmp_path / 'file'}" in error
+    assert error.count("\n") == 1
+
+
+def test_a_field_no_contract_has_cannot_be_let_through(finished):
+    code, _, error = snellen("compare", finished, "--allow", "sede")
+
+    assert code == 2
+    assert "no field 'sede'" in error
+    assert "any of: data, split, seed, vocabulary" in error
+
+
+def test_a_model_that_is_not_there_is_named_once(finished):
+    code, _, error = snellen("compare", f"{finished}:nope")
+
+    assert code == 2
+    assert error.count("no model 'nope'") == 1

@@ -48,8 +48,18 @@ DEFAULT_GAP = 10
 DEFAULT_SEED = 42
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(x.strip() for x in text.split(",") if x.strip())
+def _names(text: str | None, option: str) -> tuple[str, ...] | None:
+    """Names separated by commas, as they were given; None where the option was not."""
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(","))
+    twice = sorted({name for name in names if names.count(name) > 1 and name})
+    faults = [Fault(option, f"{name!r} twice", "each name once") for name in twice]
+    if "" in names:
+        faults.append(Fault(option, f"{text!r}", "names separated by commas, none of them empty"))
+    if faults:
+        raise BadInput(faults)
+    return names
 
 
 @app.callback(invoke_without_command=True)
@@ -277,8 +287,8 @@ def compare(
         list[str] | None, typer.Option("--protocol", help="Only this protocol; may be repeated.")
     ] = None,
     allow: Annotated[
-        str, typer.Option(help="Contract fields that may differ, separated by commas.")
-    ] = "",
+        str | None, typer.Option(help="Contract fields that may differ, separated by commas.")
+    ] = None,
     task: Annotated[str, typer.Option(help="The task.")] = "isolated",
     json: Json = False,
 ) -> None:
@@ -290,7 +300,9 @@ def compare(
     from snellen.report.comparison import comparison_table
     from snellen.tasks import task_verbs
 
-    found = task_verbs(task).compare(a, b or a, protocols=protocol, allow=_names(allow) or ())
+    found = task_verbs(task).compare(
+        a, b or a, protocols=protocol, allow=_names(allow, "--allow") or ()
+    )
     print_json(found) if json else print_table(comparison_table(found))
 
 
@@ -340,9 +352,11 @@ def run(
 
     verbs = task_verbs(task)
     options = {"folds": folds, "seed": seed, "gap": gap, "workers": workers or os.cpu_count() or 1}
-    chosen = _names(models)
+    chosen = _names(models, "--models")
     settings = verbs.RunSettings(
-        **options, protocols=_names(protocols), **({} if chosen is None else {"models": chosen})
+        **options,
+        protocols=_names(protocols, "--protocols"),
+        **({} if chosen is None else {"models": chosen}),
     )
     leaks = run_and_report(verbs, verbs.Source(data, format_, layout), output, settings, json=json)
     if leaks:

@@ -39,5 +39,5 @@ def run_demo(output: Path, *, seed: int, workers: int, json: bool) -> bool:
         for check in checks:
             table.add_row(check.what, check.planted, check.found, "yes" if check.met else "NO")
         print_table(table)
-        print_table(f"recordings: {recordings}\nreport: {output / 'report.html'}")
+        print_table(f"recordings: {recordings}")
     return all(check.met for check in checks)

@@ -25,7 +25,6 @@ def bundle_of(verbs: ModuleType, root: Path) -> Bundle:
 
 def write_reports(bundle: Bundle, folder: Path) -> Path:
     """Write report.html, report.md and tables/ into a folder; returns the page's path."""
-    (folder / "tables").mkdir(parents=True, exist_ok=True)
     for name, text in csv_tables(bundle).items():
         write_atomic(folder / "tables" / f"{name}.csv", text.encode("utf-8"))
     write_atomic(folder / "report.md", markdown_report(bundle).encode("utf-8"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from snellen.core.card import Scorecard
 from snellen.core.comparison import Comparison, Pairing, compare_pairs
-from snellen.core.contract import contract_digest, require_same
+from snellen.core.contract import CONTRACT_FIELDS, contract_digest, require_same
 from snellen.errors import BadInput, Fault
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
@@ -60,6 +60,7 @@ def compare_runs(
         Mismatch: their contracts differ; every field is named with both values.
         BadInput: nothing to pair, or a model or protocol that is not there.
     """
+    _require_fields(allow)
     run_a, run_b = RunFolder.read(a.root), RunFolder.read(b.root)
     pairs = _pairs(a, b, run_a, run_b, protocols)
     allowed: dict[str, tuple[str, str]] = {}
@@ -82,6 +83,17 @@ def compare_runs(
     )
 
 
+def _require_fields(allow: Sequence[str]) -> None:
+    """Refuse to let a field through that no contract has: it would let nothing through."""
+    faults = [
+        Fault("--allow", f"no field {name!r}", f"any of: {', '.join(CONTRACT_FIELDS)}")
+        for name in allow
+        if name not in CONTRACT_FIELDS
+    ]
+    if faults:
+        raise BadInput(faults)
+
+
 def _pairs(
     a: Side, b: Side, run_a: RunFolder, run_b: RunFolder, protocols: Sequence[str] | None
 ) -> list[tuple[str, str, str]]:
@@ -93,7 +105,7 @@ def _pairs(
         for p in protocols or ()
         if p not in shared
     ]
-    faults += _unknown_models(a, in_a) + _unknown_models(b, in_b)
+    faults += _unknown_models(a, in_a) + ([] if a == b else _unknown_models(b, in_b))
     if faults:
         raise BadInput(faults)
     found: list[tuple[str, str, str]] = []

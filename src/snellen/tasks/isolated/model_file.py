@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from snellen.digest import canonical_json, digest_bytes
-from snellen.errors import BadInput, Fault, Mismatch, Missing
+from snellen.errors import BadInput, Fault, Mismatch, Missing, SnellenError
 from snellen.signal.arrays import read_npz
 from snellen.store.files import read_json, read_limited, write_atomic
 from snellen.tasks.isolated.align import Prepared
@@ -27,7 +27,9 @@ __all__ = [
     "RoundFile",
     "load_round",
     "read_model_card",
+    "require_fit",
     "save_round",
+    "start_folder",
     "write_model_card",
 ]
 
@@ -61,6 +63,18 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     split: str
     protocol: str
     rounds: tuple[RoundFile, ...]
+
+
+def start_folder(folder: Path) -> None:
+    """Make the folder before anything is trained for it.
+
+    Raises:
+        SnellenError: the place cannot be written, or is a file.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SnellenError(f"cannot write a model to {folder}: {error.strerror}") from error
 
 
 def save_round(folder: Path, round_: int, trained: Trained) -> RoundFile:

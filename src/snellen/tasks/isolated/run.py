@@ -97,12 +97,15 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
     corpus = recordings.corpus
     require_labels(corpus)
     protocols, missing = _protocols(corpus, settings)
+    # Before the folder is made: a split that cannot be built leaves nothing behind.
+    splits = _splits(corpus, protocols, missing, settings, progress)
     with RunFolder.write(root) as folder:
         asked = _settings_json(settings, protocols)
         _require_same_run(folder, asked, corpus)
         pieces.put_struct(folder, "settings.json", asked)
         pieces.put_corpus(folder, corpus)
-        splits = _splits(folder, corpus, protocols, missing, settings, progress)
+        for split in splits:
+            pieces.put_split(folder, split)
         duplicates = duplicates_of(recordings)
         pieces.put_duplicates(folder, corpus, duplicates)
         audit = audit_recordings(
@@ -138,7 +141,6 @@ def _require_same_run(folder: RunFolder, asked: Mapping[str, object], corpus: Co
 
 
 def _splits(
-    folder: RunFolder,
     corpus: Corpus,
     protocols: Sequence[str],
     missing: dict[str, NotMeasurable | NotMeasured],
@@ -161,7 +163,6 @@ def _splits(
                 reason="no such split can be built", needed=first.allowed, have=first.seen
             )
             continue
-        pieces.put_split(folder, made)
         splits.append(made)
     progress("splits", len(protocols), len(protocols))
     return splits

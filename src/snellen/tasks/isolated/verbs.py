@@ -45,6 +45,7 @@ from snellen.tasks.isolated.model_file import (
     read_model_card,
     require_fit,
     save_round,
+    start_folder,
     write_model_card,
 )
 from snellen.tasks.isolated.recipe_file import Recipe, read_recipe, recipe_path, write_recipe
@@ -152,7 +153,7 @@ def train(
     recordings, prepared = _prepared(source)
     corpus = recordings.corpus
     frozen = read_split(split_file, corpus)
-    output.mkdir(parents=True, exist_ok=True)
+    start_folder(output)
     saved = []
     for k in range(frozen.rounds):
         progress(f"training {model}", k, frozen.rounds)
@@ -191,6 +192,7 @@ def predict(
     Without a split every clip is answered by one round: for recordings that the
     model has never seen.
     """
+    _require_ending(output)
     card = read_model_card(models)
     recordings, prepared = _prepared(source)
     require_fit(card, prepared)
@@ -217,7 +219,7 @@ def predict(
         parts.append(answers_of(trained, prepared, card.vocabulary, positions))
     progress(f"answering with {card.model}", len(asked), len(asked))
     answers = in_order(pa.concat_tables(parts))
-    write_answers(output, answers)
+    _write_answers(output, answers)
     write_recipe(
         recipe_path(output),
         Recipe(
@@ -357,17 +359,20 @@ def _require_same_split(card: ModelCard, frozen: Split, data: str) -> None:
         )
 
 
-def write_answers(path: Path, answers: pa.Table) -> None:
+def _write_answers(path: Path, answers: pa.Table) -> None:
     """Write answers as Parquet, or as CSV where the name ends so."""
     if path.suffix.lower() == ".parquet":
         write_atomic(path, table_bytes(answers.cast(SPANS)))
-    elif path.suffix.lower() == ".csv":
+    else:
         # An exchange file: nothing in it is altered, not even what a spreadsheet would run.
         plain = answers.select(["item", "rank", "label", "confidence"])
         sink = pa.BufferOutputStream()
         csv.write_csv(plain, sink)
         write_atomic(path, sink.getvalue().to_pybytes())
-    else:
-        raise BadInput(
-            Fault(str(path), f"a file named {path.name}", "one ending in .parquet or .csv")
-        )
+
+
+def _require_ending(path: Path) -> None:
+    """Refuse a name that says of no format how to write it, before any work is done."""
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        allowed = "one ending in .parquet or .csv"
+        raise BadInput(Fault(str(path), f"a file named {path.name}", allowed))
