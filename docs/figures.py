@@ -12,6 +12,7 @@ import msgspec
 from snellen.core.findings import Audit
 from snellen.core.ladder import Ladder
 from snellen.report import text
+from snellen.report.bundle import clips_scored
 from snellen.report.markdown import ladder_markdown
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,7 +25,7 @@ def _ladder(name: str) -> Ladder:
 def ladder(name: str) -> str:
     """The protocol ladder of a corpus as a table, and who wins."""
     found = _ladder(name)
-    head = f"{found.corpus}: {text.count(found.clips)} clips, {found.classes} signs. "
+    head = f"{found.corpus}: {clips_scored(found)}, {found.classes} signs. "
     head += "Right, % of test clips, and macro F1, each with its 95 % interval."
     return f"{head}\n\n{ladder_markdown(found)}\n\n{found.flip_sentence}"
 

@@ -145,6 +145,12 @@ def test_the_page_says_in_words(page, words):
 def test_an_honest_headline_carries_no_banner(data):
     headline = data.split(b'id="ladder"')[0]
     assert b"This figure leaks" not in headline
+    assert b">The honest figure<" in headline
+
+
+def test_the_headline_says_how_many_clips_were_scored(bundle):
+    page = Page(html_report(replace(bundle, ladder=changed(bundle.ladder, clips=1024))))
+    assert "1,000 of 1,024 clips scored, 95 classes, 3 models under 3 protocols." in page.text
 
 
 def test_a_leaking_headline_says_so_before_its_figure(bundle):
@@ -152,6 +158,8 @@ def test_a_leaking_headline_says_so_before_its_figure(bundle):
     headline = html_report(replace(bundle, ladder=leaky)).split(b'id="ladder"')[0]
     assert headline.index(b"This figure leaks.") < headline.index(b"80.1 %")
     assert b"1,000 of 1,000 test clips come from a session that is also in training" in headline
+    assert b">The figure, with a leak<" in headline
+    assert b"honest figure" not in headline
 
 
 def test_without_a_ladder_no_model_is_ranked_and_leaks_stay_beside_their_figure(bundle):

@@ -1,7 +1,9 @@
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as changed
 
 from snellen.report.markdown import escape, markdown_report, table
 
@@ -9,8 +11,25 @@ from snellen.report.markdown import escape, markdown_report, table
 def test_the_headline_comes_first_with_its_interval(bundle):
     lines = markdown_report(bundle).splitlines()
     assert lines[0] == "# Auslan, three models"
-    assert lines[2] == "**MiniRocket + ridge, signer out: 37.7 [33.2, 42.2]** (right, %)"
-    assert lines[4] == "> The leaky protocol picks Extra trees, the honest one MiniRocket + ridge."
+    assert lines[2] == "## The honest figure"
+    assert lines[4] == "**MiniRocket + ridge, signer out: 37.7 [33.2, 42.2]** (right, %)"
+    assert lines[6] == "> The leaky protocol picks Extra trees, the honest one MiniRocket + ridge."
+
+
+def test_a_leaking_headline_has_no_honest_title(bundle):
+    leaky = replace(bundle, ladder=changed(bundle.ladder, headline="random"))
+    report = markdown_report(leaky)
+    assert "honest figure" not in report
+    assert report.splitlines()[2] == "## The figure, with a leak"
+    assert report.splitlines()[4].startswith("**This figure leaks.** Even the strictest protocol")
+
+
+def test_a_run_of_one_protocol_says_that_no_two_were_compared(bundle):
+    one = changed(bundle.ladder, rungs=bundle.ladder.rungs[:1], gaps=(), models=("lda",))
+    report = markdown_report(replace(bundle, ladder=one))
+    assert "What the leak is worth: no two protocols were compared." in report
+    assert "What the leak is worth:\n" not in report
+    assert "1 model under 1 protocol." in report
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(bundle):

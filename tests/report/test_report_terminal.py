@@ -38,6 +38,15 @@ def test_the_ladder_names_leaks_gaps_the_flip_and_what_failed(bundle):
     assert "protocol official: not measurable: the data brings no official split" in text
 
 
+def test_a_leaking_headline_is_said_under_the_table(bundle):
+    honest = shown(ladder_table(bundle.ladder), 200)
+    leaky = shown(ladder_table(changed(bundle.ladder, headline="session out")), 200)
+    assert "leaks. Even the strictest protocol" not in honest
+    assert "The figure under session out leaks. Even the strictest protocol" in leaky
+    assert "signer: 1,000 of 1,000 test clips show a person who is also in training" in leaky
+    assert leaky.index("leaks. Even") < leaky.index("random minus signer out")
+
+
 def test_a_card_gives_the_reason_of_each_state_below_its_table(bundle):
     text = shown(card_table(bundle.cards[0]), 200)
     assert (

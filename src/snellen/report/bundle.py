@@ -15,17 +15,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from snellen.core.card import Score, Scorecard
-from snellen.core.cells import Cell, Measured
+from snellen.core.cells import Cell, Measured, NotMeasured
 from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder, LadderCell, Rung, Winner
-from snellen.report.text import clean, measure_name, shorten
+from snellen.core.protocols import PROTOCOLS
+from snellen.report.text import clean, count, counted, measure_name, shorten
 
 __all__ = [
     "Bundle",
     "Unmeasured",
     "card_names",
+    "clips_scored",
     "definitions",
     "findings",
+    "headline_rung",
+    "leak_warning",
     "scores_of",
     "silences",
     "unmeasured",
@@ -54,8 +58,7 @@ class Bundle:
     @property
     def headline_rung(self) -> Rung | None:
         """The ladder's headline rung."""
-        rungs = self.ladder.rungs if self.ladder is not None else ()
-        return next((rung for rung in rungs if rung.protocol == self.headline_protocol), None)
+        return headline_rung(self.ladder) if self.ladder is not None else None
 
     @property
     def headline_winner(self) -> Winner | None:
@@ -89,6 +92,42 @@ class Unmeasured:
     where: str
     what: str
     cell: Cell
+
+
+def headline_rung(ladder: Ladder) -> Rung | None:
+    """The rung whose figures stand at the top."""
+    return next((rung for rung in ladder.rungs if rung.protocol == ladder.headline), None)
+
+
+def leak_warning(ladder: Ladder) -> str | None:
+    """What to say over a headline that leaks; None where nothing is known to leak.
+
+    A stricter protocol that was merely not run must not read as one that this
+    data does not admit.
+    """
+    rung = headline_rung(ladder)
+    if rung is None or not rung.leaks:
+        return None
+    order = list(PROTOCOLS)
+    stricter = order[order.index(rung.protocol) + 1 :] if rung.protocol in order else order
+    left_out = any(isinstance(ladder.missing_rungs.get(x), NotMeasured) for x in stricter)
+    strictest = (
+        "The strictest protocol that was asked for"
+        if left_out
+        else "Even the strictest protocol that could be run"
+    )
+    return (
+        f"{strictest} lets test clips be seen in training, "
+        "so new people will be read worse than this says:"
+    )
+
+
+def clips_scored(ladder: Ladder) -> str:
+    """How many clips the headline rests on, and of how many where it leaves some out."""
+    rung = headline_rung(ladder)
+    if rung is None or rung.test_clips == ladder.clips:
+        return counted(ladder.clips, "clip")
+    return f"{count(rung.test_clips)} of {counted(ladder.clips, 'clip')} scored"
 
 
 def card_names(cards: tuple[Scorecard, ...]) -> tuple[str, ...]:

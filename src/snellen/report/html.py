@@ -21,8 +21,10 @@ from snellen.report import figures, matrix, text
 from snellen.report.bundle import (
     Bundle,
     card_names,
+    clips_scored,
     definitions,
     findings,
+    leak_warning,
     scores_of,
     silences,
     unmeasured,
@@ -76,6 +78,8 @@ def html_report(bundle: Bundle) -> bytes:
         any_rung_leaks=ladder is not None and any(rung.leaks for rung in ladder.rungs),
         ladder_figure=None if drawn is None else Markup(drawn),  # noqa: S704 (escaped by the renderer)
         ladder_label=_ladder_label(bundle),
+        leak_warning=leak_warning(ladder) if ladder is not None else None,
+        clips_scored=clips_scored(ladder) if ladder is not None else None,
         definitions=definitions(bundle.audit) if bundle.audit is not None else (),
         findings=findings(bundle.audit) if bundle.audit is not None else (),
         silences=silences(bundle),
@@ -105,6 +109,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "between": text.between,
         "count": text.count,
+        "counted": text.counted,
         "decimal": lambda value: f"{value:,.1f}",
         "intake_sentence": text.intake_sentence,
         "measure_name": text.measure_name,

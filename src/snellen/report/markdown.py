@@ -19,8 +19,10 @@ from snellen.report import text
 from snellen.report.bundle import (
     Bundle,
     card_names,
+    clips_scored,
     definitions,
     findings,
+    leak_warning,
     scores_of,
     silences,
     unmeasured,
@@ -92,8 +94,10 @@ def _headline(bundle: Bundle) -> Iterator[str]:
     if ladder is None:
         yield "No protocol ladder is part of this report, so no model is ranked."
         return
-    if rung is not None and rung.leaks:
-        yield "**This figure leaks**, although the protocol is the strictest that could be run:"
+    warning = leak_warning(ladder)
+    yield "## The honest figure" if warning is None else "## The figure, with a leak"
+    if rung is not None and warning is not None:
+        yield f"**This figure leaks.** {warning}"
         yield _leaks(rung.leaks)
     held = bundle.ladder_cell(won.model, won.protocol) if won is not None else None
     if won is None or held is None:
@@ -102,8 +106,9 @@ def _headline(bundle: Bundle) -> Iterator[str]:
         yield f"**{escape(won.model)}, {escape(won.protocol)}: {_full(held.accuracy)}** (right, %)"
     yield f"> {escape(ladder.flip_sentence)}"
     yield (
-        f"{escape(ladder.corpus)}: {text.count(ladder.clips)} clips, "
-        f"{text.count(ladder.classes)} classes. Shares in percent with 95 % intervals."
+        f"{escape(ladder.corpus)}: {clips_scored(ladder)}, {text.count(ladder.classes)} classes, "
+        f"{text.counted(len(ladder.models), 'model')} under "
+        f"{text.counted(len(ladder.rungs), 'protocol')}. Shares in percent with 95 % intervals."
     )
 
 
@@ -126,6 +131,9 @@ def _ladder(ladder: Ladder) -> Iterator[str]:
     yield ladder_markdown(ladder)
     yield "Who wins:"
     yield _bullets(_winner(won) for won in ladder.winners)
+    if not ladder.gaps:
+        yield "What the leak is worth: no two protocols were compared."
+        return
     yield "What the leak is worth:"
     yield _bullets(
         f"{escape(gap.model)}, {escape(gap.leaky)} minus {escape(gap.honest)}: "
@@ -158,7 +166,7 @@ def _card(name: str, card: Scorecard, *, lead: bool) -> Iterator[str]:
     first, slices = scores_of(card)
     yield _scores(first)
     if slices:
-        yield _folded(f"{text.count(len(slices))} figures of single slices", _scores(slices))
+        yield _folded(f"{text.counted(len(slices), 'figure')} of single slices", _scores(slices))
     if card.confusion.top:
         yield "Most often taken for each other:"
         yield _bullets(

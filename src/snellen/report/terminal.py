@@ -20,7 +20,7 @@ from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, CorpusAudit, SplitAudit
 from snellen.core.ladder import Ladder, LadderCell
 from snellen.report import text
-from snellen.report.bundle import findings, scores_of
+from snellen.report.bundle import findings, headline_rung, leak_warning, scores_of
 
 __all__ = ["audit_tables", "card_table", "ladder_table"]
 
@@ -53,7 +53,22 @@ def ladder_table(ladder: Ladder) -> Group:
         Text("leaks"), *(_plain(x, "red") if x else Text("none", style="dim") for x in leaks)
     )
     notes += [(f"protocol {name}", why) for name, why in sorted(ladder.missing_rungs.items())]
-    return Group(table, *_gaps(ladder), _plain(ladder.flip_sentence, "bold"), *_notes(notes))
+    return Group(
+        table,
+        *_headline_leaks(ladder),
+        *_gaps(ladder),
+        _plain(ladder.flip_sentence, "bold"),
+        *_notes(notes),
+    )
+
+
+def _headline_leaks(ladder: Ladder) -> list[Text]:
+    rung, warning = headline_rung(ladder), leak_warning(ladder)
+    if rung is None or warning is None:
+        return []
+    said = [f"The figure under {ladder.headline} leaks. {warning}"]
+    said += [f"  {mark.level}: {mark.sentence}" for mark in rung.leaks]
+    return [_plain(line, STYLES["leak"]) for line in said]
 
 
 def _rung_figures(cell: LadderCell | None, *, best: bool) -> Text:

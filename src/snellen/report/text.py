@@ -26,6 +26,7 @@ __all__ = [
     "between",
     "clean",
     "count",
+    "counted",
     "distinct",
     "estimate",
     "intake_sentence",
@@ -130,6 +131,15 @@ def spread(items: Sequence[T], limit: int) -> tuple[T, ...]:
 def count(n: int) -> str:
     """A count with thousands separators."""
     return f"{n:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """A count of things.
+
+    >>> counted(1, "model"), counted(1200, "clip")
+    ('1 model', '1,200 clips')
+    """
+    return f"{count(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def between(low: int, high: int) -> str:
