@@ -15,7 +15,8 @@ the same folds on any day.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,8 @@ PROVABLE = 5_000
 """Parts with more groups x folds x classes than this are searched, not proved."""
 NODE_LIMIT = 2_000
 """Branches the solver may open for one part."""
+DESCENTS = 4
+"""Searches of one part, which differ in the group that is moved first."""
 
 
 class Infeasible(BadInput):
@@ -172,7 +175,7 @@ def _short(counts: np.ndarray, fold: np.ndarray, folds: int, minimum: np.ndarray
 
 
 def _search(counts: np.ndarray, folds: int, minimum: np.ndarray) -> np.ndarray:
-    """Largest group first to where it fits best, then moves and swaps while any helps."""
+    """Largest group first to where it fits best, then the best of a few descents from there."""
     total = counts.sum(axis=0)
     ban = folds * int(total.sum()) + 1  # one missing clip outweighs any unevenness
 
@@ -185,26 +188,43 @@ def _search(counts: np.ndarray, folds: int, minimum: np.ndarray) -> np.ndarray:
     for group, row in enumerate(counts):
         fold[group] = np.argmin(cost(held + row) - cost(held))
         held[fold[group]] += row
+    size = len(counts)
+    turns = [np.roll(np.arange(size), k * size // DESCENTS) for k in range(DESCENTS)]
+    found = [_descent(counts, fold, held.copy(), turn, cost) for turn in turns]
+    return min(found, key=lambda descent: descent[0])[1]
+
+
+def _descent(
+    counts: np.ndarray,
+    fold: np.ndarray,
+    held: np.ndarray,
+    turn: np.ndarray,
+    cost: Callable[[np.ndarray], np.ndarray],
+) -> tuple[int, np.ndarray]:
+    """Each group in turn is moved or swapped as is best for it, while that helps any.
+
+    ``held``, what the folds hold, is changed in place; returns the cost and the folds.
+    """
     # Swapping with one of these empty partners, one a fold, is a plain move.
     partners = np.concatenate([counts, np.zeros_like(held)])
-    while True:
-        best, better = 0, None
-        for group, row in enumerate(counts):
-            here = fold[group]
-            there = np.concatenate([fold, np.arange(folds)])
-            change = cost(held[here] - row + partners) + cost(held[there] - partners + row)
-            change = np.where(there == here, 0, change - cost(held)[here] - cost(held)[there])
-            if change.min() < best:
-                best, better = int(change.min()), (group, int(change.argmin()))
-        if better is None:
-            return fold
-        group, partner = better
-        here, there = fold[group], np.concatenate([fold, np.arange(folds)])[partner]
-        held[here] += partners[partner] - counts[group]
-        held[there] += counts[group] - partners[partner]
-        fold[group] = there
-        if partner < len(counts):
-            fold[partner] = here
+    at = np.concatenate([fold, np.arange(len(held))])
+    groups, settled = itertools.cycle(turn.tolist()), 0
+    while settled < len(counts):
+        group = next(groups)
+        row, here = counts[group], at[group]
+        before = cost(held)
+        change = cost(held[here] - row + partners) + cost(held[at] - partners + row)
+        change = np.where(at == here, 0, change - before[here] - before[at])
+        best = int(change.argmin())
+        settled += 1
+        if change[best] < 0:
+            settled = 0
+            held[here] += partners[best] - row
+            held[at[best]] += row - partners[best]
+            at[group] = at[best]
+            if best < len(counts):
+                at[best] = here
+    return int(cost(held).sum()), at[: len(counts)]
 
 
 def _program(counts: np.ndarray, folds: int, minimum: np.ndarray) -> OptimizeResult:
