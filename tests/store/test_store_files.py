@@ -20,6 +20,7 @@ from snellen.store.files import (
     sweep_temps,
     try_lock,
     write_atomic,
+    write_atomic_from,
     write_json,
 )
 
@@ -91,6 +92,23 @@ def test_a_full_disk_is_said_and_nothing_is_half_written(tmp_path):
 
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_written_bit_by_bit_is_there_whole_or_not_at_all(tmp_path):
+    def one_and_two(file):
+        file.write(b"one")
+        file.write(b"two")
+
+    def one_and_trouble(file):
+        file.write(b"one")
+        raise MemoryError
+
+    write_atomic_from(tmp_path / "x", one_and_two)
+    with pytest.raises(MemoryError):
+        write_atomic_from(tmp_path / "x", one_and_trouble)
+
+    assert (tmp_path / "x").read_bytes() == b"onetwo"
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

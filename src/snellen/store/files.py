@@ -19,8 +19,9 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from snellen.digest import canonical_json
 from snellen.errors import BadInput, Fault, SnellenError
@@ -40,6 +41,7 @@ __all__ = [
     "sweep_temps",
     "try_lock",
     "write_atomic",
+    "write_atomic_from",
     "write_json",
 ]
 
@@ -60,12 +62,17 @@ def write_atomic(path: Path, data: bytes) -> None:
     Raises:
         SnellenError: the disk is full or the place cannot be written.
     """
+    write_atomic_from(path, lambda file: file.write(data))
+
+
+def write_atomic_from(path: Path, writer: Callable[[BinaryIO], object]) -> None:
+    """As :func:`write_atomic`, for content that ``writer`` puts into the file bit by bit."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd, temp = _locked_temp(path.parent)
         try:
             with os.fdopen(fd, "wb") as file:
-                file.write(data)
+                writer(file)
                 file.flush()
                 os.fsync(fd)
                 if sys.platform == "win32":

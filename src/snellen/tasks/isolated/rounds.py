@@ -8,21 +8,21 @@ run folder; nothing else reaches them.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from snellen.core.answers import spans
 from snellen.core.split import TEST, Split, split_from_json
-from snellen.digest import canonical_json
+from snellen.digest import canonical_json, digest_array, digest_json
 from snellen.errors import SnellenError
-from snellen.store.files import read_json, write_atomic, write_json
+from snellen.store.files import read_json, write_atomic_from, write_json
 from snellen.tasks.isolated.align import Prepared
 from snellen.tasks.isolated.model import model_module
 from snellen.tasks.isolated.training import answers_of, fit_round
@@ -59,11 +59,12 @@ def write_context(
     vocabulary: Sequence[str],
     splits: Mapping[str, dict[str, Any]],
 ) -> str:
-    """Put the arrays where workers map them into memory; returns their digest."""
+    """Put the arrays where workers map them into memory; returns the digest of all that is learnt.
+
+    A label set right gives another digest: rounds that learnt the wrong one are no answer to it.
+    """
     for name, array in (("values", prepared.values), ("mask", prepared.mask), ("labels", labels)):
-        buffer = io.BytesIO()
-        np.save(buffer, array, allow_pickle=False)
-        write_atomic(folder / f"{name}.npy", buffer.getvalue())
+        write_atomic_from(folder / f"{name}.npy", partial(_save, np.ascontiguousarray(array)))
     write_json(
         folder / "context.json",
         {
@@ -73,7 +74,15 @@ def write_context(
             "splits": dict(splits),
         },
     )
-    return prepared.digest
+    learnt = [prepared.digest, list(prepared.items), digest_array(labels), list(vocabulary)]
+    return digest_json(learnt)
+
+
+def _save(array: np.ndarray, file: BinaryIO) -> None:
+    # np.save writes past the file object, and where the disk is full it does not say so.
+    header = np.lib.format.header_data_from_array_1_0(array)  # type: ignore[no-untyped-call]
+    np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]
+    file.write(array.data)
 
 
 def open_context(spec: Mapping[str, Any]) -> Context:
