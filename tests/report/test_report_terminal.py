@@ -1,4 +1,5 @@
 import io
+import re
 
 from msgspec.structs import replace as changed
 from rich.console import Console
@@ -54,8 +55,53 @@ def test_a_card_gives_the_reason_of_each_state_below_its_table(bundle):
     )
     assert "robustness, left hand missing: failed: the perturbed clips changed nothing" in text
     assert "leak: 1,000 of 1,000 test clips show a person who is also in training" in text
-    assert "5 figures of single slices are in the report." in text
+    assert "5 figures of single slices are in the card." in text
     assert "0.184 [0.171, 0.198]" in text
+
+
+def test_what_all_figures_rest_on_is_said_once_below_the_table(bundle):
+    text = shown(card_table(bundle.cards[0]))
+    assert text.count("1,000 clips, 5 groups") == 1
+    assert "Every figure rests on 1,000 clips, 5 groups." in text
+    assert "see below" not in text
+
+
+def test_figures_that_rest_on_different_clips_say_so_in_their_row(bundle):
+    first, *rest = bundle.cards[0].scores
+    fewer = changed(first, cell=changed(first.cell, n=1, groups=1))
+    text = shown(card_table(changed(bundle.cards[0], scores=(fewer, *rest))), 100)
+    assert "1 clip, 1 group\n" in re.sub(" +\n", "\n", text)
+    assert "Every figure rests on" not in text
+    assert "see below" in text
+
+
+def test_figures_without_an_interval_give_their_reason_once(bundle):
+    why = "no interval: the protocol protects no group"
+    scores = tuple(
+        changed(x, cell=changed(x.cell, low=None, high=None, method=why))
+        if x.measure in ("accuracy", "macro_f1") and x.slice == "all"
+        else x
+        for x in bundle.cards[0].scores
+    )
+    text = shown(card_table(changed(bundle.cards[0], scores=scores)), 200)
+    assert text.count(why) == 1
+    assert f"no interval for accuracy, all; macro F1, all: {why}" in text
+
+
+def test_a_signature_is_broken_at_its_bars_only(bundle):
+    lines = shown(card_table(bundle.cards[0]), 40).splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("data:"))
+    assert [line.rstrip() for line in lines[start:]] == [
+        "data:aaaaaaaaaaaa|split:bbbbbbbbbbbb|",
+        "model:Extra trees|seed:42|version:0.1.0",
+    ]
+
+
+def test_counts_of_groups_say_that_they_are_summed_over_rounds(bundle):
+    split = bundle.audit.splits[0]
+    one = changed(bundle.audit, splits=(changed(split, rounds=1),))
+    assert "on both sides, summed over 2 rounds" in shown(audit_tables(bundle.audit), 120)
+    assert "summed" not in shown(audit_tables(one), 120)
 
 
 def test_a_label_is_neither_markup_nor_a_control_sequence(bundle):

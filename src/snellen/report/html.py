@@ -118,6 +118,7 @@ def _environment() -> Environment:
         "part_of": text.part_of,
         "percent": text.percent,
         "quantity": text.quantity,
+        "summed_over": text.summed_over,
         "unit_of": text.unit_of,
     }
     return environment

@@ -234,7 +234,8 @@ def _split(split: SplitAudit) -> Iterator[str]:
         [level, text.state(why), text.state(why), text.state(why)]
         for level, why in sorted(split.unknown_levels.items())
     ]
-    head = ["Level", "Groups", "On both sides", "Test clips seen in training"]
+    both = f"On both sides{text.summed_over(split.rounds)}"
+    head = ["Level", "Groups", both, "Test clips seen in training"]
     yield table(head, known + unknown)
 
 

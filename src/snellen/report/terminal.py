@@ -8,14 +8,17 @@ shows its state, and the reason stands below the table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from snellen.core.card import Scorecard, signature_line
+from snellen.core.card import Score, Scorecard, signature_line
 from snellen.core.cells import Cell, Measured
 from snellen.core.findings import Audit, CorpusAudit, SplitAudit
 from snellen.core.ladder import Ladder, LadderCell
@@ -96,31 +99,72 @@ def card_table(card: Scorecard) -> Group:
     table.add_column("measure", overflow="fold")
     table.add_column("clips", overflow="fold")
     table.add_column("figure", no_wrap=True)
-    table.add_column("rests on", overflow="fold")
-    notes: list[tuple[str, Cell]] = []
     first, slices = scores_of(card)
+    rests_on = {_rests_on(x.cell) for x in first if isinstance(x.cell, Measured)}
+    alike = len(rests_on) == 1
+    if not alike:
+        table.add_column("rests on", overflow="fold")
     for score in first:
+        row = [
+            _plain(text.measure_name(score.measure)),
+            _plain(score.slice),
+            _figure(score.cell, text.unit_of(score.measure)),
+        ]
         cell = score.cell
-        if isinstance(cell, Measured):
-            groups = "not grouped" if cell.groups is None else f"{text.count(cell.groups)} groups"
-            rests_on = f"{text.count(cell.n)} clips, {groups}"
-        else:
-            rests_on = "see below"
-            notes.append((f"{text.measure_name(score.measure)}, {score.slice}", cell))
-        figure = _figure(cell, text.unit_of(score.measure))
-        table.add_row(
-            _plain(text.measure_name(score.measure)), _plain(score.slice), figure, rests_on
-        )
+        if not alike:
+            row.append(Text(_rests_on(cell) if isinstance(cell, Measured) else "see below"))
+        table.add_row(*row)
     leaks = [_plain(f"leak: {mark.sentence}", STYLES["leak"]) for mark in card.leaks]
-    more = [Text(f"{text.count(len(slices))} figures of single slices are in the report.")]
+    more = [Text(f"{text.counted(len(slices), 'figure')} of single slices are in the card.")]
     return Group(
         *leaks,
         table,
-        *_notes(notes),
+        *(Text(f"Every figure rests on {what}.", style="dim") for what in rests_on if alike),
+        *_notes(_without_figure(first)),
+        *_without_interval(first),
         *(more if slices else ()),
         Text(text.intake_sentence(card.intake)),
-        _plain(signature_line(card), "dim"),
+        _Signature(signature_line(card)),
     )
+
+
+def _rests_on(cell: Measured) -> str:
+    groups = "not grouped" if cell.groups is None else text.counted(cell.groups, "group")
+    return f"{text.counted(cell.n, 'clip')}, {groups}"
+
+
+def _without_figure(scores: Sequence[Score]) -> list[tuple[str, Cell]]:
+    return [(_named(x), x.cell) for x in scores if not isinstance(x.cell, Measured)]
+
+
+def _without_interval(scores: Sequence[Score]) -> list[Text]:
+    """Why figures have no interval, each reason once."""
+    alike: dict[str, list[str]] = {}
+    for score in scores:
+        if isinstance(score.cell, Measured) and score.cell.low is None:
+            alike.setdefault(text.reason(score.cell), []).append(_named(score))
+    return [
+        _plain(f"no interval for {'; '.join(names)}: {why}", "dim") for why, names in alike.items()
+    ]
+
+
+def _named(score: Score) -> str:
+    return f"{text.measure_name(score.measure)}, {score.slice}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A signature that breaks after a bar only, so that no key or digest is torn."""
+
+    line: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = [""]
+        for piece in re.findall(r"[^|]*\|?", text.clean(self.line)):
+            if lines[-1] and cell_len(lines[-1] + piece) > options.max_width:
+                lines.append("")
+            lines[-1] += piece
+        yield Text("\n".join(lines), style="dim", overflow="fold")
 
 
 def audit_tables(audit: Audit) -> Group:
@@ -175,7 +219,8 @@ def _split_parts(split: SplitAudit) -> list[RenderableType]:
     table = _table(f"Split {split.protocol}")
     table.add_column("level", overflow="fold")
     table.add_column("groups", justify="right")
-    table.add_column("on both sides", justify="right")
+    both = f"on both sides{text.summed_over(split.rounds)}"
+    table.add_column(both, justify="right")
     table.add_column("test clips seen in training", overflow="fold")
     for level in split.levels:
         table.add_row(

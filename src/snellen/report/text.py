@@ -42,6 +42,7 @@ __all__ = [
     "shorten",
     "spread",
     "state",
+    "summed_over",
     "unit_of",
     "words",
 ]
@@ -140,6 +141,15 @@ def counted(n: int, noun: str) -> str:
     ('1 model', '1,200 clips')
     """
     return f"{count(n)} {noun}{'' if n == 1 else 's'}"
+
+
+def summed_over(rounds: int) -> str:
+    """What to add to the head of a column whose counts are sums over rounds.
+
+    >>> summed_over(1), summed_over(5)
+    ('', ', summed over 5 rounds')
+    """
+    return "" if rounds == 1 else f", summed over {count(rounds)} rounds"
 
 
 def between(low: int, high: int) -> str:
