@@ -22,6 +22,7 @@ from snellen.core.answers import SPANS, in_order
 from snellen.core.answers_file import read_answers
 from snellen.core.card import Scorecard, card_from_json, card_to_json
 from snellen.core.comparison import Comparison
+from snellen.core.corpus import Corpus
 from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder
 from snellen.core.protocols import ladder_protocols, make_split
@@ -210,7 +211,7 @@ def predict(
         asked = [(round_, np.arange(len(corpus)))]
     else:
         frozen = read_split(split_file, corpus)
-        _require_same_split(card, frozen, corpus.digest)
+        _require_same_split(card, frozen, corpus)
         asked = [(k, frozen.positions(k, TEST)) for k in range(frozen.rounds)]
     parts = []
     for done, (k, positions) in enumerate(asked):
@@ -347,12 +348,15 @@ def _require_some_asked(answers: pa.Table, frozen: Split, where: str) -> None:
         raise BadInput(Fault(where, seen, f"clips such as {min(tested)!r}", field="item"))
 
 
-def _require_same_split(card: ModelCard, frozen: Split, data: str) -> None:
+def _require_same_split(card: ModelCard, frozen: Split, corpus: Corpus) -> None:
     fields: dict[str, tuple[str, str]] = {}
     if card.split != frozen.digest:
         fields["split"] = (card.split[:12], frozen.digest[:12])
-    if card.data != data:
-        fields["data"] = (card.data[:12], data[:12])
+    if card.data != corpus.digest:
+        fields["data"] = (card.data[:12], corpus.digest[:12])
+    if card.vocabulary != corpus.vocabulary:
+        words = digest_json(list(card.vocabulary)), digest_json(list(corpus.vocabulary))
+        fields["vocabulary"] = (words[0][:12], words[1][:12])
     if fields:
         raise Mismatch(
             "this model was trained on another split or data (model against given)", fields
