@@ -27,35 +27,54 @@ def _visible(pair: Pair) -> str:
 
 def comparison_table(comparison: Comparison) -> Group:
     """One row a pair, then the classes in which they differ most, then how it was tested."""
-    table = Table(
-        title=Text(text.clean(f"{comparison.a} against {comparison.b}"), style="bold"),
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
-    )
-    for head in ("protocol", "A", "B", "A right", "B right", "A - B, points", "p (Holm)"):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    names = [_models(comparison, pair) for pair in comparison.pairs]
+    # Two runs are usually compared model by model: one column holds both names.
+    width = max(map(len, names), default=1)
+    for head in ("protocol", *(("model",) if width == 1 else ("A", "B"))):
         table.add_column(head, overflow="fold")
-    for pair in comparison.pairs:
+    for head in ("A, %", "B, %", "A - B, points", "p (Holm)"):
+        table.add_column(head, no_wrap=True)
+    for pair, models in zip(comparison.pairs, names, strict=True):
+        shown = models if len(models) == width else models * width
         table.add_row(
-            *(Text(text.clean(name)) for name in (pair.protocol, pair.a, pair.b)),
-            f"{text.percent(pair.accuracy_a)} %",
-            f"{text.percent(pair.accuracy_b)} %",
+            *(Text(text.clean(name)) for name in (pair.protocol, *shown)),
+            text.percent(pair.accuracy_a),
+            text.percent(pair.accuracy_b),
             text.short(pair.difference, "difference"),
             text.p_value(pair.p_holm).removeprefix("p = ").removeprefix("p "),
         )
     notes: list[RenderableType] = []
-    for pair in comparison.pairs:
-        notes += _notes(pair)
+    for pair, models in zip(comparison.pairs, names, strict=True):
+        notes += _notes(pair, " against ".join(models))
     if comparison.allowed:
         fields = ", ".join(sorted(comparison.allowed))
         warning = f"These runs differ in {fields}, which was allowed: read with care."
         notes.insert(0, Text(text.clean(warning), style="bold red"))
     contract = f"contract {comparison.contract[:12]}"
-    return Group(table, *notes, Text(contract, style="dim"))
+    return Group(*_sides(comparison), table, *notes, Text(contract, style="dim"))
 
 
-def _notes(pair: Pair) -> list[RenderableType]:
-    head = f"{pair.protocol}, {pair.a} against {pair.b}: "
+def _sides(comparison: Comparison) -> list[Text]:
+    """What A and B are, said once so that the table has room for figures."""
+    a, b = comparison.a, comparison.b
+    lines = [f"A and B: models of {a}"] if a == b else [f"A: {a}", f"B: {b}"]
+    return [Text(text.clean(line), style="bold", overflow="fold") for line in lines]
+
+
+def _models(comparison: Comparison, pair: Pair) -> tuple[str, ...]:
+    """The models of a pair without their runs; one name where it is the same."""
+    a, b = _model(pair.a, comparison.a), _model(pair.b, comparison.b)
+    return (a,) if a == b else (a, b)
+
+
+def _model(name: str, side: str) -> str:
+    # A side is RUN or RUN:MODEL, and a name is RUN:MODEL or, within one run, MODEL.
+    return name.rpartition(":")[2] if name == side else name.removeprefix(f"{side}:")
+
+
+def _notes(pair: Pair, models: str) -> list[RenderableType]:
+    head = f"{pair.protocol}, {models}: "
     counts = (
         f"{text.count(pair.only_a)} clips only A gets right, {text.count(pair.only_b)} only B, "
         f"of {text.count(pair.clips)}. {pair.test}. "
