@@ -1,6 +1,7 @@
 """The generic folder: clips.csv or clips.parquet, and one array a clip."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -363,6 +364,18 @@ def test_a_clip_name_cannot_climb_out_either(tmp_path):
     assert "leads out of the folder" in faults_of(tmp_path)[0].seen
 
 
+def test_links_in_a_circle_and_names_too_long_for_a_disk_lead_nowhere(folder):
+    (folder / "features" / "circle.npy").symlink_to(folder / "features" / "circle.npy")
+    (folder / "clips.csv").write_text(
+        f"clip_id,label,path\na,X,features/circle.npy\nb,X,features/{'é' * 190}\n"
+    )
+
+    circle, long = (str(fault) for fault in faults_of(folder))
+    assert circle.startswith("clips.csv, row 1: 'features/circle.npy' ")
+    assert long.startswith("clips.csv, row 2: 'features/éé")
+    assert "leads nowhere (" in long
+
+
 def test_two_files_for_one_clip_are_ambiguous(folder):
     np.savez(folder / "features" / "a.npz", values=np.ones((2, HANDS, 3)))
 
@@ -474,6 +487,38 @@ def test_rows_are_limited_in_csv_and_in_parquet(tmp_path, monkeypatch):
 
     assert faults_of(tmp_path / "csv")[0].seen == "more than 1 rows"
     assert faults_of(tmp_path / "parquet")[0].seen.startswith("2 rows")
+
+
+def test_a_small_parquet_file_that_spells_one_long_text_many_times_is_not_copied_out(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 2**20)  # a limit is reserved before reading
+    table = pa.table({"clip_id": [f"c{k}" for k in range(4000)], "label": ["x" * 100_000] * 4000})
+    pq.write_table(table, tmp_path / "clips.parquet", compression="zstd")
+    del table
+    tracemalloc.start()
+    try:
+        header, rows = tables.read_parquet(tmp_path / "clips.parquet")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert (header, len(rows)) == (["clip_id", "label"], 4000)
+    assert peak < 10_000_000
+    assert faults_of(tmp_path)[0].seen == "100000 characters"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_text_and_numbers_are_read_however_parquet_holds_them(tmp_path, kind):
+    label = pa.array(["a", None, " cafe\u0301"]).cast(kind)
+    table = pa.table({"label": label, "number": [1.0, None, 3.5], "n": pa.array([7, 8, 9])})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=2)
+
+    assert tables.read_parquet(tmp_path / "x.parquet")[1] == [
+        {"label": "a", "number": "1", "n": "7"},
+        {"label": "", "number": "", "n": "8"},
+        {"label": "caf\u00e9", "number": "3.5", "n": "9"},
+    ]
 
 
 def test_frames_names_and_the_layout_file_are_limited(folder, monkeypatch):

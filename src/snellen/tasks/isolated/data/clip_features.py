@@ -25,9 +25,15 @@ def resolve_inside(folder: Path, relative: str, where: str) -> Path:
     """The file ``relative`` names, links followed, provided that it lies in ``folder``.
 
     Raises:
-        BadInput: an absolute path, or one that leaves the folder by ``..`` or by a link.
+        BadInput: an absolute path, one that leaves the folder by ``..`` or by a link, or
+            one that no disk can hold.
     """
-    target = (folder / relative).resolve()
+    try:
+        target = (folder / relative).resolve()
+        target.exists()  # refuses names that are too long
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before 3.13
+        seen = f"{relative!r} leads nowhere ({error})"
+        raise BadInput(Fault(where, seen, "a path inside the folder")) from error
     if Path(relative).is_absolute() or not target.is_relative_to(folder.resolve()):
         raise BadInput(Fault(where, f"{relative!r} leads out of the folder", "a path inside it"))
     return target

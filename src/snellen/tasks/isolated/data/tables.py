@@ -85,20 +85,32 @@ def read_parquet(path: Path) -> tuple[list[str], Rows]:
         if file.metadata.num_rows > MAX_CLIPS or unpacked > MAX_TABLE_BYTES:
             seen = f"{file.metadata.num_rows:,} rows, {unpacked:,} bytes unpacked"
             raise BadInput(Fault(where, seen, f"{MAX_CLIPS:,} rows, {MAX_TABLE_BYTES:,} bytes"))
-        table = file.read()
+        header = [_clean(name) for name in file.schema_arrow.names]
+        _check_header(header, where)
+        faults = [
+            Fault(where, f"type {field.type}", "text or numbers", None, field.name)
+            for field in file.schema_arrow
+            if not _is_plain(field.type)
+        ]
+        if faults:
+            raise BadInput(faults)
+        table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=header).read()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(Fault(where, f"cannot be read ({error})", "a Parquet file")) from error
-    header = [_clean(name) for name in table.column_names]
-    _check_header(header, where)
-    faults = [
-        Fault(where, f"type {field.type}", "text or numbers", None, field.name)
-        for field in table.schema
-        if not _is_plain(field.type)
-    ]
-    if faults:
-        raise BadInput(faults)
-    columns = [[_text(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [_cells(column) for column in table.columns]
     return header, [dict(zip(header, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _cells(column: pa.ChunkedArray) -> list[str]:
+    """The cells of a column. A small file may spell one long text many times: it is held once."""
+    cells: list[str] = []
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            texts = [_text(value) for value in chunk.dictionary.to_pylist()]
+            cells += ["" if k is None else texts[k] for k in chunk.indices.to_pylist()]
+        else:
+            cells += map(_text, chunk.to_pylist())
+    return cells
 
 
 def _check_header(header: list[str], where: str) -> None:
