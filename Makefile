@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHARED ?= ../shared/data
 
+# MiniRocket is compiled once an installation, half a minute that no run should wait for.
+COMPILE := $(BIN)/python -c "from snellen.tasks.isolated.model.rocket import warm_up; warm_up()"
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench golden full docs clean
 
@@ -57,8 +60,10 @@ $(BIN)/python:
 # The stamps make the second time quick.
 $(VENV)/installed-train: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train]"
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train,test]"
+	@$(COMPILE)
 	@touch $@ $(VENV)/installed-train
