@@ -39,27 +39,35 @@ def include_audit() -> str:
             continue
         lines += [
             f"| {split.protocol} | {level.level} | {level.crossing_seen} of {level.groups} "
-            f"| {text.part_of(level.test_clips_seen, level.test_clips)} |"
+            f"| {text.part_of(level.test_clips_seen, level.test_clips)} "
+            f"| {text.count(level.test_clips_seen_in_train)} |"
             for level in split.levels
         ]
     head = (
-        "| split | level | groups on both sides | test clips seen in training |\n|---|---|---|---|"
+        "| split | level | groups on both sides | test clips seen in training "
+        "| in training alone |\n|---|---|---|---|---|"
     )
     return "\n".join([head, *lines])
 
 
 def bench() -> str:
-    """The measured speed ratios."""
+    """The measured speed ratios, against five separate calls and against three."""
     report = json.loads((RESULTS / "bench-report.json").read_text())
     resamples = json.loads((RESULTS / "bench-bootstrap.json").read_text())
     lines = [
         f"| whole report, {text.count(row['labels'])} labels "
-        f"| {row['ratio_three_calls']:.0f} times "
-        "`classification_report`, `confusion_matrix` and `accuracy_score` |"
+        f"| {row['ratio_three_calls']:.0f} times three calls, "
+        f"{row['ratio_five_calls']:.0f} times five |"
         for row in report["results"]
     ]
     lines.append(
         f"| {text.count(resamples['resamples'])} cluster resamples of accuracy and macro F1, "
         f"154 clips | {resamples['ratio']:.0f} times a loop over scikit-learn |"
     )
-    return "\n".join(["| what | measured |", "|---|---|", *lines])
+    calls = (
+        "Three calls are `classification_report`, `confusion_matrix` and `accuracy_score`; five "
+        "are those that give exactly these figures. The goal, "
+        f"{report['goal']:.0f} times at {text.count(report['goal_at'])} labels, is held against "
+        "the three."
+    )
+    return "\n".join(["| what | measured |", "|---|---|", *lines, "", calls])
