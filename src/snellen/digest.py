@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,15 @@ __all__ = [
 ]
 
 SIGNIFICANT_DIGITS = 12
+UNORDERED_OR_RAW = (AbstractSet, bytes, bytearray, memoryview)
 
 
 def rounded(value: Any) -> Any:
-    """``value`` with every float in it rounded to 12 significant digits.
+    """``value`` with every float in it rounded to 12 significant digits and -0.0 as 0.0.
+
+    Raises:
+        TypeError: what has no order or no text of its own: sets, bytes, keys that are no strings.
+        ValueError: NaN or infinity.
 
     >>> rounded({"a": [1 / 3, 2]})
     {'a': [0.333333333333, 2]}
@@ -39,12 +45,15 @@ def rounded(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         if not np.isfinite(value):
             raise ValueError(f"{value!r} cannot be stored: use None or a cell state")
-        return float(f"{float(value):.{SIGNIFICANT_DIGITS}g}")
+        return float(f"{float(value):.{SIGNIFICANT_DIGITS}g}") + 0.0  # -0.0 + 0.0 is 0.0
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, Mapping):
-        return {str(key): rounded(item) for key, item in value.items()}
-    if isinstance(value, Iterable):
+        strange = [key for key in value if not isinstance(key, str)]
+        if strange:
+            raise TypeError(f"a key of type {type(strange[0]).__name__} has no canonical form")
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, UNORDERED_OR_RAW):
         return [rounded(item) for item in value]
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
