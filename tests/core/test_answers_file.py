@@ -75,6 +75,42 @@ def test_confidence_and_rank_may_be_left_out(given):
     assert answers.equals(spans(["a"], [1], ["yes"], [None]))
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x.csv", "item,label\n  cafe\u0301\t,\u00a0ha\u0301 \nb, \n"),
+        (
+            "x.json",
+            json.dumps(
+                [{"clip_id": "  cafe\u0301\t", "label": "ha\u0301 "}, {"item": "b", "label": None}]
+            ),
+        ),
+        ("x.jsonl", '{"item": "cafe\u0301 ", "label": " ha\u0301"}\n{"item": "b", "label": null}'),
+    ],
+)
+def test_names_are_cleaned_as_those_of_a_clip_table(given, name, data):
+    expected = spans(["b", "caf\u00e9"], [1, 1], [None, "h\u00e1"], [None, None])
+
+    assert read_answers(given(name, data)).equals(expected)
+
+
+def test_two_spellings_of_one_clip_are_one_clip_twice(given):
+    (fault,) = faults(given("x.csv", "item,label\ncafe\u0301,x\ncaf\u00e9,y\n"))
+
+    assert "has rank 1 again, first in row 2" in fault
+
+
+def test_names_are_as_long_as_a_clip_table_allows(given):
+    longest = given("x.csv", f"item,label\n{'a' * 200},{'b' * 128}\n")
+    longer = given("y.csv", f"item,label\n{'a' * 201},{'b' * 129}\n")
+
+    assert read_answers(longest).column("item").to_pylist() == ["a" * 200]
+    assert [fault.split("allowed: ")[1] for fault in faults(longer)] == [
+        "text of 1 to 200 characters",
+        "text of 1 to 128 characters, or null",
+    ]
+
+
 def test_no_answers_at_all_are_an_empty_table(given):
     assert read_answers(given("x.json", "[]")).equals(spans([], [], [], []))
     assert read_answers(given("x.csv", "item,label\n")).num_rows == 0
@@ -100,7 +136,7 @@ def test_every_fault_of_a_csv_file_is_named_with_its_row(given):
         "x.csv, row 5, confidence: '0,5'; allowed: a number from 0 to 1, or null",
         "x.csv, row 6, confidence: 1.5; allowed: a number from 0 to 1, or null",
         "x.csv, row 6, rank: 0; allowed: 1 for the answer, 2.. for further candidates",
-        "x.csv, row 7, item: None; allowed: text of 1 to 128 characters",
+        "x.csv, row 7, item: None; allowed: text of 1 to 200 characters",
         "x.csv, row 8: 'a' has rank 1 again, first in row 2; allowed: one answer of each rank",
         "x.csv, row 9, rank: None; allowed: 1 for the answer, 2.. for further candidates",
         (

@@ -217,7 +217,9 @@ def test_a_file_over_the_limit_is_not_parsed(tmp_path):
 # CSV
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff20", "  =", "\u00a0+"]
+)
 def test_text_that_would_be_a_formula_is_defused(start):
     data = csv_bytes(pa.table({"label": [start + "1+1"]}))
 

@@ -6,10 +6,11 @@ It answers: which answers does this file hold, and what exactly is wrong with it
 a line) hold clip-level answers with the fields ``item`` or ``clip_id``,
 ``label``, and optionally ``confidence`` and ``rank``. An empty or null label
 abstains; an empty or null confidence is unknown; without ranks every answer
-has rank 1. ``.parquet`` holds the whole of SPANS. Rows in messages are those
-of the file: the header of a CSV file is row 1, lines of ``.jsonl``, entries of
-a ``.json`` list and rows of a Parquet file count from 1. The table that comes
-back is in canonical order.
+has rank 1. Clip names and labels are cleaned as those of a clip table: no outer
+blanks, Unicode NFC. ``.parquet`` holds the whole of SPANS, taken as it is. Rows
+in messages are those of the file: the header of a CSV file is row 1, lines of
+``.jsonl``, entries of a ``.json`` list and rows of a Parquet file count from 1.
+The table that comes back is in canonical order.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import pyarrow as pa
 
 from snellen.core.answers import SPANS, in_order, spans
 from snellen.errors import BadInput, Fault
+from snellen.limits import MAX_ID_LENGTH, MAX_LABEL_LENGTH
 from snellen.store.files import JSON_LIMIT, parse_json, read_json, read_limited
-from snellen.store.tables import read_csv, read_table
+from snellen.store.tables import cleaned, read_csv, read_table
 
 __all__ = ["read_answers"]
 
-NAME_LENGTH = 128
 LAST_RANK = 32_767
 ITEM_NAMES = ("clip_id", "item")
 FIELDS = (*ITEM_NAMES, "label", "confidence", "rank")
@@ -92,6 +93,7 @@ def _csv_rows(path: Path) -> tuple[list[Row], list[Fault]]:
 
 def _value(name: str, cell: str) -> Any:
     """A CSV cell as JSON would have it; what is no number stays text and is refused later."""
+    cell = cleaned(cell)
     if not cell:
         return None
     if name == "confidence" and NUMBER.fullmatch(cell):
@@ -124,13 +126,22 @@ def _jsonl_rows(path: Path) -> tuple[list[Row], list[Fault]]:
 
 def _objects(values: Iterable[tuple[int, Any]], where: str) -> tuple[list[Row], list[Fault]]:
     values = list(values)
-    rows = [(number, value) for number, value in values if isinstance(value, dict)]
+    rows = [
+        (number, {name: _as_in_a_corpus(name, field) for name, field in value.items()})
+        for number, value in values
+        if isinstance(value, dict)
+    ]
     faults = [
         Fault(where, type(value).__name__, "an object with item and label", number)
         for number, value in values
         if not isinstance(value, dict)
     ]
     return rows, faults
+
+
+def _as_in_a_corpus(name: str, field: Any) -> Any:
+    """A field of JSON; names are compared as those of the clip table are."""
+    return cleaned(field) if isinstance(field, str) and name in (*ITEM_NAMES, "label") else field
 
 
 def _row_faults(rows: list[Row], fields: tuple[str, ...], where: str) -> list[Fault]:
@@ -157,12 +168,13 @@ def _wrong_fields(entry: dict[str, Any], fields: tuple[str, ...]) -> Iterable[tu
     if len(named) != 1:
         yield "item", f"{len(named)} names of the clip", "one of item and clip_id"
     for name in named:
-        if not _is_name(entry[name]):
-            yield name, _shown(entry[name]), f"text of 1 to {NAME_LENGTH} characters"
+        if not _is_name(entry[name], MAX_ID_LENGTH):
+            yield name, _shown(entry[name]), f"text of 1 to {MAX_ID_LENGTH} characters"
     if "label" not in entry:
         yield "label", "no label", "text, or null to abstain"
-    elif entry["label"] is not None and not _is_name(entry["label"]):
-        yield "label", _shown(entry["label"]), f"text of 1 to {NAME_LENGTH} characters, or null"
+    elif entry["label"] is not None and not _is_name(entry["label"], MAX_LABEL_LENGTH):
+        allowed = f"text of 1 to {MAX_LABEL_LENGTH} characters, or null"
+        yield "label", _shown(entry["label"]), allowed
     confidence = entry.get("confidence")
     if confidence is not None and not (_is_number(confidence) and 0 <= confidence <= 1):
         yield "confidence", _shown(confidence), "a number from 0 to 1, or null"
@@ -176,8 +188,8 @@ def _item(entry: dict[str, Any]) -> str:
     return item
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= NAME_LENGTH
+def _is_name(value: object, longest: int) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= longest
 
 
 def _is_number(value: object) -> bool:

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from snellen.core.cells import Cell, Measured
 from snellen.report import text
 from snellen.report.bundle import Bundle, card_names, findings, unmeasured
+from snellen.store.tables import defused
 
 __all__ = ["csv_tables"]
 
 Field = str | int | float
 CELL = ("state", "value", "low", "high", "n", "groups", "note")
-FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_tables(bundle: Bundle) -> dict[str, str]:
@@ -78,13 +78,10 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[Field]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)
     for row in rows:
-        writer.writerow([_safe(field) if isinstance(field, str) else field for field in row])
+        writer.writerow(
+            [defused(text.clean(field)) if isinstance(field, str) else field for field in row]
+        )
     return out.getvalue()
-
-
-def _safe(field: str) -> str:
-    shown = text.clean(field)
-    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown
 
 
 def _cell(cell: Cell) -> tuple[Field, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,9 @@ __all__ = [
     "CSV_LIMIT",
     "TABLE_LIMIT",
     "CsvRows",
+    "cleaned",
     "csv_bytes",
+    "defused",
     "read_csv",
     "read_table",
     "table_bytes",
@@ -44,7 +47,7 @@ TABLE_ROWS = 10_000_000
 TEXT_LENGTH = 1_000
 CSV_LIMIT = 64 * 2**20
 ROW_GROUP = 2**20
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -98,9 +101,9 @@ def table_from_bytes(data: bytes, schema: pa.Schema, where: str) -> pa.Table:
 def csv_bytes(table: pa.Table) -> bytes:
     r"""A table as CSV for a spreadsheet; text that would be a formula there is defused.
 
-    Text that starts with ``= + - @``, a tab or a carriage return gets a leading
-    apostrophe; numbers stay numbers; null is an empty cell. The apostrophe is
-    not taken away when such a file is read: machines exchange Parquet or JSON.
+    Such text gets a leading apostrophe (:func:`defused`); numbers stay numbers;
+    null is an empty cell. The apostrophe is not taken away when such a file is
+    read: machines exchange Parquet or JSON.
     Lines end in CR LF (RFC 4180), which also makes Python quote either of them.
 
     >>> csv_bytes(pa.table({"label": ["=1+1", None], "n": [-1, 2]}))
@@ -108,10 +111,10 @@ def csv_bytes(table: pa.Table) -> bytes:
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([_defused(name) for name in table.column_names])
+    writer.writerow([defused(name) for name in table.column_names])
     columns = [column.to_pylist() for column in table.columns]
     for row in zip(*columns, strict=True):
-        writer.writerow([_defused(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerow([defused(cell) if isinstance(cell, str) else cell for cell in row])
     return text.getvalue().encode()
 
 
@@ -165,8 +168,25 @@ def read_csv(path: Path, *, limit: int = CSV_LIMIT) -> CsvRows:
     return CsvRows(header, tuple(n for n, _ in rows), tuple(r for _, r in rows), tuple(faults))
 
 
-def _defused(text: str) -> str:
-    return "'" + text if text.startswith(FORMULA) else text
+def cleaned(text: str) -> str:
+    """A name as Snellen compares it: without outer blanks, accents composed (Unicode NFC).
+
+    >>> cleaned(" cafe\u0301 ") == "caf\u00e9"
+    True
+    """
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def defused(text: str) -> str:
+    """``text`` behind an apostrophe if a spreadsheet would run it as a formula.
+
+    Blanks do not hide a formula, nor do the wide signs of East Asian keyboards.
+
+    >>> defused("=1+1"), defused("a=b")
+    ("'=1+1", 'a=b')
+    """
+    hidden = text.lstrip().startswith(FORMULA)
+    return f"'{text}" if hidden or text.startswith(FORMULA) else text
 
 
 def _is_text(kind: pa.DataType) -> bool:

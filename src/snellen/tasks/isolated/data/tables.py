@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import unicodedata
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from snellen.errors import BadInput, Fault
 from snellen.limits import MAX_CLIPS, MAX_TABLE_BYTES
 from snellen.signal.arrays import read_bytes
+from snellen.store.tables import cleaned
 
 __all__ = ["Rows", "read_csv", "read_parquet", "read_text"]
 
@@ -51,7 +51,7 @@ def read_csv(path: Path) -> tuple[list[str], Rows]:
     faults: list[Fault] = []
     rows: Rows = []
     try:
-        header = [_clean(name) for name in next(reader, [])]
+        header = [cleaned(name) for name in next(reader, [])]
         _check_header(header, where)
         for cells in reader:
             if not cells:
@@ -62,7 +62,7 @@ def read_csv(path: Path) -> tuple[list[str], Rows]:
             if len(cells) != len(header):
                 faults.append(Fault(where, f"{len(cells)} cells", f"{len(header)}", row))
                 continue
-            rows.append(dict(zip(header, map(_clean, cells), strict=True)))
+            rows.append(dict(zip(header, map(cleaned, cells), strict=True)))
     except csv.Error as error:
         faults.append(Fault(where, f"{error} (line {reader.line_num})", "comma-separated values"))
     if faults:
@@ -85,7 +85,7 @@ def read_parquet(path: Path) -> tuple[list[str], Rows]:
         if file.metadata.num_rows > MAX_CLIPS or unpacked > MAX_TABLE_BYTES:
             seen = f"{file.metadata.num_rows:,} rows, {unpacked:,} bytes unpacked"
             raise BadInput(Fault(where, seen, f"{MAX_CLIPS:,} rows, {MAX_TABLE_BYTES:,} bytes"))
-        header = [_clean(name) for name in file.schema_arrow.names]
+        header = [cleaned(name) for name in file.schema_arrow.names]
         _check_header(header, where)
         faults = [
             Fault(where, f"type {field.type}", "text or numbers", None, field.name)
@@ -136,8 +136,4 @@ def _text(value: object) -> str:
         if math.isnan(value):
             return ""
         return str(int(value)) if value.is_integer() else str(value)
-    return _clean(str(value))
-
-
-def _clean(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
+    return cleaned(str(value))
