@@ -52,19 +52,15 @@ def read_split(path: Path, corpus: Corpus) -> Split:
         data = msgspec.convert(plain, type=_SplitFile)
     except msgspec.ValidationError as error:
         raise BadInput(Fault(str(path), str(error), f"a {FORMAT} file")) from error
+    safe_name(data.protocol, str(path))
     faults = list(_faults(data, corpus, str(path)))
     if faults:
         raise BadInput(faults)
-    safe_name(data.protocol, str(path))
     return split_from_json(msgspec.to_builtins(data))
 
 
 def _faults(data: _SplitFile, corpus: Corpus, where: str) -> Iterable[Fault]:
-    if data.format != FORMAT:
-        yield Fault(where, f"{data.format!r}", FORMAT, field="format")
-    if data.protects not in PROTECTABLE:
-        allowed = "null, cluster, sitting, session or signer"
-        yield Fault(where, f"{data.protects!r}", allowed, field="protects")
+    yield from _head_faults(data, where)
     known, listed = set(corpus.items), set(data.items)
     if len(listed) < len(data.items):
         yield Fault(where, "a clip is listed twice", "each clip once", field="items")
@@ -93,6 +89,17 @@ def _faults(data: _SplitFile, corpus: Corpus, where: str) -> Iterable[Fault]:
                 field=f"round {k}",
             )
         tested |= set(entry.test)
+
+
+def _head_faults(data: _SplitFile, where: str) -> Iterable[Fault]:
+    if data.format != FORMAT:
+        yield Fault(where, f"{data.format!r}", FORMAT, field="format")
+    if data.protects not in PROTECTABLE:
+        allowed = "null, cluster, sitting, session or signer"
+        yield Fault(where, f"{data.protects!r}", allowed, field="protects")
+    gap = data.settings.get("gap", 1)
+    if not isinstance(gap, int) or isinstance(gap, bool) or gap < 1:
+        yield Fault(where, repr(gap)[:80], "a whole number, 1 or more", field="settings.gap")
 
 
 def _round_faults(entry: _Round, listed: set[str], corpus: Corpus, where: str) -> Iterable[Fault]:
