@@ -48,8 +48,8 @@ full: $(VENV)/installed-test ## the main job on the real data beside the project
 docs: $(VENV)/installed-test ## put the figures of docs/results into the pages
 	$(BIN)/python -m cogapp -r -I docs README.md
 
-clean: ## remove runs, caches and the environment
-	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove runs, caches and the environments
+	rm -rf $(VENV) .venv-3.13 runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -183,7 +183,6 @@ def test_a_store_that_cannot_be_written_still_gives_what_it_holds(store, monkeyp
 
 
 def test_everything_runs_on_one_thread(store):
-    pytest.importorskip("threadpoolctl")
     (alone,) = run_map("runner_calls:threads", [1], store=store, code_id="1")
     (pooled,) = run_map(
         "runner_calls:threads", [1], store=store, workers=1, timeout_s=60, code_id="2"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 from collections.abc import Generator, Iterator, Sequence
+
+import threadpoolctl
 
 from snellen.core.runner.task import Job, Outcome, Task, attempt, prepared
 from snellen.store.objects import ObjectStore
@@ -37,7 +38,7 @@ def _one_thread() -> Iterator[None]:
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
-        with _limits():
+        with threadpoolctl.threadpool_limits(1):
             yield
     finally:
         for name, value in before.items():
@@ -45,12 +46,3 @@ def _one_thread() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _limits() -> contextlib.AbstractContextManager[object]:
-    try:
-        threadpoolctl = importlib.import_module("threadpoolctl")
-    except ImportError:  # it comes with the [train] extra, as does what needs it
-        return contextlib.nullcontext()
-    limits: contextlib.AbstractContextManager[object] = threadpoolctl.threadpool_limits(1)
-    return limits
