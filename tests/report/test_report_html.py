@@ -134,6 +134,7 @@ def test_no_cell_of_any_table_is_blank(data):
         "3 of 40,000 (below 0.1 %)",
         "up to 4.4",
         "undefined",
+        "On both sides, summed over 2 rounds",
         "no clips",
         "snellen verify RUN",
     ],

@@ -55,6 +55,10 @@ def test_no_label_opens_a_tag_a_link_or_an_address(bundle):
     assert "http://" not in report
 
 
+def test_counts_of_groups_over_several_rounds_say_that_they_are_sums(bundle):
+    assert "| On both sides, summed over 2 rounds |" in markdown_report(bundle)
+
+
 def test_states_are_words_and_not_dashes(bundle):
     report = markdown_report(bundle)
     for words in ("not measured", "not measurable", "not applicable", "failed", "| not measurable"):
