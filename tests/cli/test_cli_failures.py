@@ -1,6 +1,9 @@
 """How the program fails: one line, the right exit code, nothing half-written."""
 
+import csv
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -192,3 +195,70 @@ def test_a_model_that_is_not_there_is_named_once(finished):
 
     assert code == 2
     assert error.count("no model 'nope'") == 1
+
+
+def test_a_run_or_card_that_is_not_there_says_so(tmp_path):
+    code, _, error = snellen("verify", tmp_path / "none")
+
+    assert code == 2
+    assert f"{tmp_path / 'none'}: no such file or folder" in error
+
+
+def test_a_damaged_piece_of_a_run_is_a_finding(finished, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(finished, root)
+    assert "not part of it: report.html" in snellen("verify", root)[1]
+    (root / "cards" / "signer" / "majority.json").write_text("{}")
+
+    code, _, error = snellen("verify", root)
+
+    assert code == 1
+    assert "cards/signer/majority.json: not the bytes that were written" in error
+
+
+@pytest.fixture(scope="module")
+def mine(data, tmp_path_factory):
+    """A folder with a frozen split, answers that are all right, and their card."""
+    folder = tmp_path_factory.mktemp("mine")
+    snellen("split", "isolated", data, "--protocol", "signer", "-o", folder / "split.json")
+    rows = list(csv.DictReader((data / "clips.csv").read_text().splitlines()))
+    lines = [f"{row['clip_id']},{row['label']}\n" for row in rows]
+    (folder / "right.csv").write_text("clip_id,label\n" + "".join(lines))
+    (folder / "fewer.csv").write_text("clip_id,label\n" + "".join(lines[:-5]))
+    for name in ("right", "fewer"):
+        code, _, error = score(data, folder, name)
+        assert code == 0, error
+    return folder
+
+
+def score(data, folder, name):
+    files = ("--data", data, "--split", folder / "split.json", "-o", folder / f"{name}.json")
+    return snellen("score", "isolated", folder / f"{name}.csv", *files)
+
+
+def verify(data, folder, card, answers):
+    files = ("--data", data, "--split", folder / "split.json", "--answers", folder / answers)
+    return snellen("verify", card, *files)
+
+
+def test_a_card_held_against_other_answers_says_that_they_are_others(data, mine):
+    code, _, error = verify(data, mine, mine / "right.json", "fewer.csv")
+    right, fewer = (
+        dict(json.loads((mine / name).read_bytes())["signature"])["answers"][:12]
+        for name in ("right.json", "fewer.json")
+    )
+
+    assert code == 1
+    assert "not the answers the card was made from" in error
+    assert f"answers: {right} against {fewer}" in error
+
+
+def test_a_figure_changed_in_a_card_is_named_to_the_leaf(data, mine, tmp_path):
+    card = json.loads((mine / "right.json").read_bytes())
+    card["scores"][0]["cell"]["value"] = 0.5
+    (tmp_path / "card.json").write_text(json.dumps(card, sort_keys=True))
+
+    code, _, error = verify(data, mine, tmp_path / "card.json", "right.csv")
+
+    assert code == 1
+    assert "  scores/0/cell/value: 0.5 against 1.0\n" in error

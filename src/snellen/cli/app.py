@@ -258,11 +258,15 @@ def verify(
     from snellen.tasks import task_verbs
 
     verbs = task_verbs(task)
+    if not target.exists():
+        raise BadInput(Fault(str(target), "no such file or folder", "a run folder, or a card"))
     try:
         if target.is_dir():
             found = verbs.verify(target)
             typer.echo(
-                f"{target}: {found.cards} cards over {found.clips} answers recomputed, all the same"
+                f"{target}: {found.cards} cards over {found.clips} answers recomputed, all the "
+                "same\nnot part of it: report.html, report.md and tables/, which snellen report "
+                "makes again"
             )
             return
         if answers is None or data is None or split is None:

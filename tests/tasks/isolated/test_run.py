@@ -179,7 +179,7 @@ def test_a_card_that_is_gone_or_stray_is_named(finished, tmp_path):
     del plain["pieces"]["cards/signer/lda.json"]
     (root / "run.json").write_text(json.dumps(plain))
 
-    with pytest.raises(Missing, match=r"cards/signer/lda\.json is gone"):
+    with pytest.raises(Mismatch, match=r"cards/signer/lda\.json is gone"):
         verify_run(root)
 
 
@@ -249,12 +249,59 @@ def test_leaks_struck_from_the_audit_do_not_verify_either(finished, tmp_path):
         verify_run(root)
 
 
-def test_a_damaged_piece_is_named(finished, tmp_path):
+def test_every_damaged_piece_is_named(finished, tmp_path):
     root = copied(finished, tmp_path / "copy")
     path = root / "answers" / "signer" / "lda.parquet"
     path.write_bytes(path.read_bytes()[:-1])
+    (root / "cards" / "random" / "lda.json").unlink()
 
-    with pytest.raises(BadInput, match=r"answers/signer/lda\.parquet"):
+    with pytest.raises(Mismatch, match="not as it was written") as caught:
+        verify_run(root)
+    assert "answers/signer/lda.parquet: not the bytes that were written" in str(caught.value)
+    assert "cards/random/lda.json: gone" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("corpus/about.json", lambda about: about.pop("vocabulary")),
+        ("corpus/about.json", lambda about: about.update(vocabulary=["only"])),
+        ("splits/random.json", lambda split: split["rounds"][0].update(test=["nobody"])),
+        ("duplicates.json", lambda found: found.pop("near")),
+        ("ladder.json", lambda ladder: ladder.update(rungs=3)),
+    ],
+)
+def test_a_piece_rewritten_into_no_piece_at_all_is_a_finding(finished, name, edit, tmp_path):
+    root = copied(finished, tmp_path / "copy")
+    change(root, name, edit)
+
+    with pytest.raises(Mismatch, match="what no run writes"):
+        verify_run(root)
+
+
+@pytest.mark.parametrize(
+    ("edit", "field"),
+    [
+        (lambda settings: settings.update(seed=43), "seed"),
+        (lambda settings: settings.update(models=["majority"]), "models"),
+        (lambda settings: settings.update(protocols=["signer"]), "protocols"),
+    ],
+)
+def test_settings_that_are_not_those_of_the_run_do_not_verify(finished, edit, field, tmp_path):
+    root = copied(finished, tmp_path / "copy")
+    change(root, "settings.json", edit)
+
+    with pytest.raises(Mismatch, match=r"settings\.json") as caught:
+        verify_run(root)
+    assert set(caught.value.fields) == {field}
+
+
+def test_a_run_that_is_not_finished_is_not_called_wrong(finished, tmp_path):
+    root = copied(finished, tmp_path / "copy")
+    plain = json.loads((root / "run.json").read_bytes())
+    (root / "run.json").write_text(json.dumps({**plain, "sealed": False}))
+
+    with pytest.raises(Missing, match="not finished"):
         verify_run(root)
 
 

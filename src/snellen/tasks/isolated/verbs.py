@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
@@ -28,9 +27,9 @@ from snellen.core.ladder import Ladder
 from snellen.core.protocols import ladder_protocols, make_split
 from snellen.core.split import TEST, Split, split_to_json
 from snellen.core.split_file import read_split
-from snellen.digest import canonical_json, digest_json
+from snellen.digest import canonical_json, digest_json, digest_table
 from snellen.errors import BadInput, Fault, Mismatch
-from snellen.store.files import read_limited, write_atomic
+from snellen.store.files import parse_json, read_limited, write_atomic
 from snellen.store.folder import RunFolder
 from snellen.store.tables import table_bytes
 from snellen.tasks.isolated import pieces
@@ -289,6 +288,10 @@ def verify_card(
     stored_bytes = read_limited(card_file, CARD_LIMIT)
     stored = card_from_json(stored_bytes, str(card_file))
     answers = read_answers(answers_file)
+    stated, given = dict(stored.signature).get("answers", "(absent)"), digest_table(answers)
+    if stated != given:
+        what = "these are not the answers the card was made from (card against given)"
+        raise Mismatch(what, {"answers": (stated[:12], given[:12])})
     recordings = source.open()
     corpus = recordings.corpus
     frozen = read_split(split_file, corpus)
@@ -301,8 +304,11 @@ def verify_card(
     )
     same = replace(stored, contract=contract, leaks=found.splits[0].leaks, silent=corpus.silent)
     again = recompute_card(corpus, frozen, answers, same, group_names(corpus, frozen))
-    if card_to_json(again) != stored_bytes:
-        place, was, now = first_difference(msgspec.to_builtins(stored), msgspec.to_builtins(again))
+    again_bytes = card_to_json(again)
+    if again_bytes != stored_bytes:
+        place, was, now = first_difference(
+            parse_json(stored_bytes, str(card_file)), parse_json(again_bytes, "recomputed")
+        )
         what = f"{card_file} does not come out as stored (stored against recomputed)"
         raise Mismatch(what, {place: (was, now)})
     return again

@@ -20,7 +20,7 @@ from snellen.core.findings import Audit
 from snellen.core.ladder import Ladder
 from snellen.core.split import Split
 from snellen.digest import canonical_json
-from snellen.errors import Mismatch, Missing
+from snellen.errors import BadInput, Mismatch, Missing
 from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
@@ -45,10 +45,27 @@ def verify_run(root: Path) -> Verified:
     """Recompute every card and the ladder of a run.
 
     Raises:
-        Mismatch: the first piece that does not come out as stored, and where in it.
-        BadInput, Missing: a piece is damaged or gone; each is named.
+        Mismatch: every piece that is damaged or gone, else the first that does not
+            come out as stored, and where in it.
+        BadInput, Missing: there is no run, or none that is finished.
     """
     run = RunFolder.read(root)
+    if not run.sealed:
+        raise Missing(f"the run in {root} is not finished: run it again to go on")
+    damaged = run.faults()
+    if damaged:
+        raise Mismatch(f"{root} is not as it was written\n{BadInput(damaged)}", {})
+    try:
+        return _recomputed(run)
+    except (BadInput, Missing) as error:
+        raise Mismatch(f"{root} holds what no run writes\n{error}", {}) from error
+    except (LookupError, TypeError, ValueError) as error:
+        # The index vouches for these pieces, so somebody has rewritten both.
+        what = f"{root} holds what no run writes ({type(error).__name__}: {error})"
+        raise Mismatch(what, {}) from error
+
+
+def _recomputed(run: RunFolder) -> Verified:
     corpus = pieces.get_corpus(run)
     audit = _verify_audit(run, corpus)
     leaks = {split.protocol: split.leaks for split in audit.splits}
@@ -56,6 +73,7 @@ def verify_run(root: Path) -> Verified:
     clips = 0
     ladder = pieces.get_ladder(run)
     _require_cards(run, ladder)
+    _require_settings(run, ladder)
     for rung in ladder.rungs:
         split = pieces.get_split(run, rung.protocol)
         groups = group_names(corpus, split)
@@ -89,6 +107,23 @@ def _require_cards(run: RunFolder, ladder: Ladder) -> None:
         lines = [f"  {name} is gone" for name in gone]
         lines += [f"  {name} is on no ladder" for name in stray]
         raise Missing("\n".join([f"{run.root}: cards and ladder do not belong together", *lines]))
+
+
+def _require_settings(run: RunFolder, ladder: Ladder) -> None:
+    """The settings must be those of the cards and the ladder."""
+    settings = pieces.get_settings(run)
+    shown = [rung.protocol for rung in ladder.rungs]
+    asked = [name for name in settings["protocols"] if name not in ladder.missing_rungs]
+    seeds = {pieces.get_card(run, *at).contract["seed"] for at in pieces.cards_in(run)}
+    said = {
+        "models": (", ".join(settings["models"]), ", ".join(ladder.models)),
+        "protocols": (", ".join(asked), ", ".join(shown)),
+        "seed": (str(settings["seed"]), ", ".join(sorted(seeds))),
+    }
+    fields = {name: values for name, values in said.items() if values[0] != values[1]}
+    if fields:
+        what = "settings.json is not of this run (settings against cards and ladder)"
+        raise Mismatch(what, fields)
 
 
 def recompute_card(
@@ -147,7 +182,8 @@ def first_difference(a: Any, b: Any) -> tuple[str, str, str]:
     >>> first_difference({"x": [1, 2]}, {"x": [1, 3]})
     ('x/1', '2', '3')
     """
-    place, one, other = next(_differences(a, b, ""), ("", "nothing", "nothing"))
+    same = ("", "the same values, written otherwise", "canonical JSON")
+    place, one, other = next(_differences(a, b, ""), same)
     return place or "(the whole)", one[:200], other[:200]
 
 
