@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.tasks.isolated.synthetic import Settings, make_corpus, write_folder
@@ -262,3 +263,80 @@ def test_a_figure_changed_in_a_card_is_named_to_the_leaf(data, mine, tmp_path):
 
     assert code == 1
     assert "  scores/0/cell/value: 0.5 against 1.0\n" in error
+
+
+def test_a_card_has_its_outcomes_beside_it_clip_by_clip(mine):
+    table = pq.read_table(mine / "fewer.outcomes.parquet")
+
+    assert table.column_names == ["item", "truth", "answer", "group"]
+    assert (table.num_rows, table.column("answer").null_count) == (48, 5)
+    assert len(set(table.column("group").to_pylist())) == 4
+
+
+def test_two_cards_are_compared_only_where_what_nobody_stated_may_differ(mine):
+    sides = (mine / "right.json", mine / "fewer.json")
+    code, _, error = snellen("compare", *sides)
+    assert code == 2
+    assert "--allow seed,preprocessing lets through what is not stated" in error
+    assert "seed: not stated against not stated either" in error
+
+    code, out, error = snellen("compare", *sides, "--allow", "seed,preprocessing", "--json")
+    assert code == 0, error
+    pair = json.loads(out)["pairs"][0]
+    # All 48 right, against 43: the last five clips were not answered.
+    assert (pair["clips"], pair["only_a"], pair["only_b"]) == (48, 5, 0)
+    assert pair["accuracy_b"] == pytest.approx(43 / 48)
+
+
+def test_a_card_is_compared_with_a_model_of_a_run_under_its_protocol(finished, mine):
+    sides = (f"{finished}:majority", mine / "right.json")
+    code, out, error = snellen("compare", *sides, "--allow", "seed,preprocessing", "--json")
+
+    assert code == 0, error
+    found = json.loads(out)
+    card = json.loads((finished / "cards" / "signer" / "majority.json").read_bytes())
+    assert [pair["protocol"] for pair in found["pairs"]] == ["signer"]
+    assert found["pairs"][0]["accuracy_a"] == card["scores"][0]["cell"]["value"]
+    assert found["pairs"][0]["accuracy_b"] == 1
+    assert set(found["allowed"]) == {"seed", "preprocessing"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("{mine}/right.json",), "one card; allowed: two cards"),
+        (("{mine}/right.json", "{run}"), "a run without a model"),
+        (("{mine}/right.json", "{run}:nope"), "no model 'nope'"),
+        (("{mine}/right.json", "{mine}/fewer.json", "--protocol", "random"), "--protocol: random"),
+        (("{mine}/right.csv", "{mine}/fewer.json"), "right.csv"),
+    ],
+)
+def test_sides_that_cannot_be_paired_are_refused_in_one_line(finished, mine, words, said):
+    code, _, error = snellen("compare", *(x.format(mine=mine, run=finished) for x in words))
+
+    assert code == 2
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_outcomes_that_are_not_the_cards_are_refused(mine, tmp_path):
+    for name in ("right.json", "fewer.json", "fewer.outcomes.parquet"):
+        shutil.copy(mine / name, tmp_path / name)
+    sides = (tmp_path / "right.json", tmp_path / "fewer.json")
+    assert "right.outcomes.parquet: no such file" in snellen("compare", *sides)[2]
+    shutil.copy(mine / "fewer.outcomes.parquet", tmp_path / "right.outcomes.parquet")
+
+    code, _, error = snellen("compare", *sides)
+
+    assert code == 2
+    assert "right.outcomes.parquet: other outcomes than the card counts" in error
+
+
+def test_one_card_has_a_report_of_its_own(mine, tmp_path):
+    assert "-o FOLDER" in snellen("report", mine / "fewer.json")[2]
+
+    code, out, error = snellen("report", mine / "fewer.json", "-o", tmp_path / "mine")
+
+    assert code == 0, error
+    assert out == f"{tmp_path / 'mine' / 'report.html'}\n"
+    assert "fewer" in (tmp_path / "mine" / "report.md").read_text()

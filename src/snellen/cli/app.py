@@ -283,7 +283,7 @@ def verify(
 
 @app.command()
 def compare(
-    a: Annotated[str, typer.Argument(help="A run, or one of its models: RUN:MODEL.")],
+    a: Annotated[str, typer.Argument(help="A run, one of its models as RUN:MODEL, or a card.")],
     b: Annotated[
         str | None, typer.Argument(help="Another; leave out to compare all models of A.")
     ] = None,
@@ -299,7 +299,8 @@ def compare(
     """Compare models clip by clip, with intervals and corrected p-values.
 
     Refused (exit code 2) when data, split, seed, classes, preprocessing, test
-    set or measures differ; each field that does is named.
+    set or measures differ; each field that does is named. A card of answers
+    made elsewhere states no seed or preprocessing: --allow seed,preprocessing.
     """
     from snellen.report.comparison import comparison_table
     from snellen.tasks import task_verbs
@@ -312,7 +313,7 @@ def compare(
 
 @app.command()
 def report(
-    target: Annotated[Path, typer.Argument(help="A run folder.")],
+    target: Annotated[Path, typer.Argument(help="A run folder, or a card.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder; the run itself by default.")
     ] = None,
@@ -322,6 +323,8 @@ def report(
     from snellen.cli.reports import bundle_of, write_reports
     from snellen.tasks import task_verbs
 
+    if output is None and target.is_file():
+        raise BadInput(Fault(str(target), "a card, and no folder to write to", "-o FOLDER"))
     page = write_reports(bundle_of(task_verbs(task), target), output or target)
     typer.echo(str(page))
 

@@ -18,7 +18,11 @@ __all__ = ["bundle_of", "run_and_report", "write_reports"]
 
 
 def bundle_of(verbs: ModuleType, root: Path) -> Bundle:
-    """What the report of a run shows."""
+    """What the report of a run, or of one card, shows."""
+    if root.is_file():
+        card = verbs.read_card(root)
+        title = dict(card.signature).get("corpus", card.model)
+        return Bundle(title=title, audit=None, ladder=None, cards=(card,))
     audit, ladder, cards = verbs.contents(root)
     return Bundle(title=ladder.corpus, audit=audit, ladder=ladder, cards=cards)
 

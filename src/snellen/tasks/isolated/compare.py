@@ -1,34 +1,42 @@
-"""Compare runs: paired by clip, refused when their contracts differ.
+"""Compare runs and cards: paired by clip, refused when their contracts differ.
 
-*Conventions*: a side is a run folder, or one model of it written ``RUN:MODEL``.
-Sides without a model pair models of one name; one run alone pairs all its
-models. A is the first side; differences are A minus B.
+*Conventions*: a side is a run folder, one model of it written ``RUN:MODEL``, or the
+file of a card with its outcomes beside it. Runs without a model pair models of one
+name; one run alone pairs all its models. A card is paired with another, or with
+a model of a run under the card's protocol. A is the first side; differences are
+A minus B.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from snellen.core.card import Scorecard
+from snellen.core.card import Scorecard, card_from_json
 from snellen.core.comparison import Comparison, Pairing, compare_pairs
 from snellen.core.contract import CONTRACT_FIELDS, contract_digest, require_same
-from snellen.errors import BadInput, Fault
+from snellen.errors import BadInput, Fault, Mismatch
+from snellen.store.files import read_limited
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.audit import group_names
+from snellen.tasks.isolated.outcomes_file import outcomes_table, read_outcomes
+from snellen.tasks.isolated.recipe_file import NOT_STATED
 from snellen.tasks.isolated.scores import Outcomes, outcomes_of
 
-__all__ = ["Side", "compare_runs", "side_of"]
+__all__ = ["Side", "compare_runs", "compare_sides", "read_card", "side_of"]
+
+CARD_LIMIT = 2**28
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: a run, and one of its models or all."""
+    """One side of a comparison: a run, and one of its models or all; or a card's file."""
 
     root: Path
     model: str | None
@@ -38,9 +46,14 @@ class Side:
         """As the user would write it."""
         return str(self.root) if self.model is None else f"{self.root}:{self.model}"
 
+    @property
+    def is_card(self) -> bool:
+        """Whether it is the file of one card."""
+        return self.model is None and self.root.is_file()
+
 
 def side_of(text: str) -> Side:
-    """Read ``RUN`` or ``RUN:MODEL``.
+    """Read ``RUN``, ``RUN:MODEL`` or ``CARD``.
 
     >>> side_of("runs/isl:rocket").model
     'rocket'
@@ -49,6 +62,20 @@ def side_of(text: str) -> Side:
     if colon and not Path(text).exists():
         return Side(Path(folder), model)
     return Side(Path(text), None)
+
+
+def compare_sides(
+    a: Side, b: Side, *, protocols: Sequence[str] | None = None, allow: Sequence[str] = ()
+) -> Comparison:
+    """Compare two runs, two models, two cards, or a card with a model.
+
+    Raises:
+        Mismatch: their contracts differ; every field is named with both values.
+        BadInput: nothing to pair, or a model or protocol that is not there.
+    """
+    if a.is_card or b.is_card:
+        return _compare_cards(a, b, protocols=protocols, allow=allow)
+    return compare_runs(a, b, protocols=protocols, allow=allow)
 
 
 def compare_runs(
@@ -70,7 +97,7 @@ def compare_runs(
     for protocol, model_a, model_b in pairs:
         card_a = pieces.get_card(run_a, protocol, model_a)
         card_b = pieces.get_card(run_b, protocol, model_b)
-        allowed |= require_same(card_a.contract, card_b.contract, allow=allow)
+        allowed |= _agreed(card_a.contract, card_b.contract, allow)
         contract = contract or contract_digest(card_a.contract)
         pairings.append(_pairing(a, b, run_a, run_b, card_a, card_b))
     return Comparison(
@@ -92,6 +119,92 @@ def _require_fields(allow: Sequence[str]) -> None:
     ]
     if faults:
         raise BadInput(faults)
+
+
+def _agreed(
+    a: Mapping[str, str], b: Mapping[str, str], allow: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Fields that differ and may; what is not stated on a side agrees with nothing."""
+    unstated = [name for name in CONTRACT_FIELDS if NOT_STATED in (a[name], b[name])]
+    both = {name: "not stated either" for name in unstated if a[name] == b[name]}
+    try:
+        return require_same(a, {**b, **both}, allow=allow)
+    except Mismatch as error:
+        if not error.fields.keys() & unstated:
+            raise
+        way = f"--allow {','.join(unstated)} lets through what is not stated"
+        raise Mismatch(f"these contracts differ, and {way}", error.fields) from error
+
+
+def _compare_cards(
+    a: Side, b: Side, *, protocols: Sequence[str] | None, allow: Sequence[str]
+) -> Comparison:
+    _require_fields(allow)
+    if a == b:
+        raise BadInput(Fault(a.name, "one card", "two cards, or a card and RUN:MODEL"))
+    card = next(read_card(side.root) for side in (a, b) if side.is_card)
+    if protocols is not None and set(protocols) != {card.protocol}:
+        raise BadInput(Fault("--protocol", ", ".join(protocols), card.protocol))
+    (card_a, rows_a), (card_b, rows_b) = (_counted(side, card.protocol) for side in (a, b))
+    allowed = _agreed(card_a.contract, card_b.contract, allow)
+    items_a, items_b = (rows.column("item").to_numpy() for rows in (rows_a, rows_b))
+    _, at_a, at_b = np.intersect1d(items_a, items_b, return_indices=True)
+    if len(at_a) == 0:
+        raise _no_clip(a, b)
+    rows_a, rows_b = rows_a.take(at_a), rows_b.take(at_b)
+    vocabulary = card_a.confusion.labels
+    index = {label: k for k, label in enumerate(vocabulary)}
+    groups = rows_a.column("group")
+    pairing = Pairing(
+        protocol=card_a.protocol,
+        a=f"{a.root}:{card_a.model}",
+        b=f"{b.root}:{card_b.model}",
+        truth=np.array([index[label] for label in rows_a.column("truth").to_pylist()]),
+        correct_a=_correct(rows_a),
+        correct_b=_correct(rows_b),
+        groups=None if groups.null_count else groups.to_numpy(),
+    )
+    return Comparison(
+        task="isolated",
+        a=a.name,
+        b=b.name,
+        contract=contract_digest(card_a.contract),
+        allowed=allowed,
+        pairs=compare_pairs([pairing], vocabulary),
+    )
+
+
+def _counted(side: Side, protocol: str) -> tuple[Scorecard, pa.Table]:
+    """The card of a side, and its outcomes."""
+    if side.is_card:
+        card = read_card(side.root)
+        return card, read_outcomes(side.root, card)
+    run = RunFolder.read(side.root)
+    cards = _cards(run)
+    if side.model is None:
+        allowed = "RUN:MODEL, for the other side is one card"
+        raise BadInput(Fault(side.name, "a run without a model", allowed))
+    faults = _unknown_models(side, cards)
+    if protocol not in _rungs(run):
+        allowed = f"one of: {', '.join(_rungs(run))}"
+        faults.append(Fault(str(side.root), f"no protocol {protocol!r}, the card's", allowed))
+    if faults:
+        raise BadInput(faults)
+    card = pieces.get_card(run, protocol, side.model)
+    return card, outcomes_table(pieces.get_corpus(run), _outcomes(run, card)[0])
+
+
+def read_card(path: Path) -> Scorecard:
+    """A card from its file."""
+    return card_from_json(read_limited(path, CARD_LIMIT), str(path))
+
+
+def _correct(rows: pa.Table) -> np.ndarray:
+    return np.array(rows.column("truth").to_numpy() == rows.column("answer").to_numpy(), dtype=bool)
+
+
+def _no_clip(a: Side, b: Side) -> BadInput:
+    return BadInput(Fault(f"{a.name} and {b.name}", "no clip was scored in both", "at least one"))
 
 
 def _pairs(
@@ -158,9 +271,7 @@ def _pairing(
     items_b = np.array(pieces.get_corpus(run_b).items)[other.positions]
     _, at_a, at_b = np.intersect1d(items_a, items_b, return_indices=True)
     if len(at_a) == 0:
-        raise BadInput(
-            Fault(f"{a.name} and {b.name}", "no clip was scored in both", "at least one")
-        )
+        raise _no_clip(a, b)
     same_run = a.root == b.root
     return Pairing(
         protocol=card_a.protocol,

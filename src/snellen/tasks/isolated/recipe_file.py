@@ -1,8 +1,8 @@
 """How answers were made, in a small file beside them, so that a scorecard can state it.
 
 *Conventions*: ``answers.parquet`` has ``answers.recipe.json``. Answers without one
-are scored all the same; their card says ``not stated``, and two such cards are
-comparable only if every other field agrees.
+are scored all the same; their card says ``not stated``, which agrees with
+nothing: such a card is compared only where those fields may differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from snellen.digest import canonical_json
 from snellen.errors import BadInput, Fault
 from snellen.store.files import read_json, write_atomic
 
-__all__ = ["Recipe", "read_recipe", "recipe_path", "write_recipe"]
+__all__ = ["NOT_STATED", "Recipe", "read_recipe", "recipe_path", "write_recipe"]
 
 NOT_STATED = "not stated"
 

@@ -36,7 +36,7 @@ from snellen.tasks.isolated import pieces
 from snellen.tasks.isolated.align import Prepared, prepare
 from snellen.tasks.isolated.audit import audit_recordings, group_names, require_labels
 from snellen.tasks.isolated.card import build_card, contract_of
-from snellen.tasks.isolated.compare import compare_runs, side_of
+from snellen.tasks.isolated.compare import CARD_LIMIT, compare_sides, read_card, side_of
 from snellen.tasks.isolated.data import Recordings, read
 from snellen.tasks.isolated.model import model_module
 from snellen.tasks.isolated.model_file import (
@@ -48,8 +48,10 @@ from snellen.tasks.isolated.model_file import (
     start_folder,
     write_model_card,
 )
+from snellen.tasks.isolated.outcomes_file import outcomes_table, write_outcomes
 from snellen.tasks.isolated.recipe_file import Recipe, read_recipe, recipe_path, write_recipe
 from snellen.tasks.isolated.run import Progress, RunResult, RunSettings, run
+from snellen.tasks.isolated.scores import outcomes_of
 from snellen.tasks.isolated.training import answers_of, fit_round, recipe
 from snellen.tasks.isolated.verify import Verified, first_difference, recompute_card, verify_run
 
@@ -60,6 +62,7 @@ __all__ = [
     "compare",
     "contents",
     "predict",
+    "read_card",
     "run_all",
     "score",
     "split",
@@ -67,8 +70,6 @@ __all__ = [
     "verify",
     "verify_card",
 ]
-
-CARD_LIMIT = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ def score(
     output: Path,
     progress: Progress,
 ) -> Scorecard:
-    """Score answers, from this package or from anywhere, into a card."""
+    """Score answers, from this package or from anywhere, into a card and its outcomes."""
     answers = read_answers(answers_file)
     recordings = source.open()
     corpus = recordings.corpus
@@ -250,6 +251,7 @@ def score(
     _require_some_asked(answers, frozen, str(answers_file))
     found = audit_recordings(recordings, [frozen], gap=gap, progress=progress)
     stated = read_recipe(recipe_path(answers_file))
+    groups = group_names(corpus, frozen)
     card = build_card(
         corpus,
         frozen,
@@ -257,11 +259,13 @@ def score(
         model=name or stated.model or answers_file.stem,
         recipe=stated.recipe,
         contract=contract_of(corpus, frozen, seed=stated.seed, preprocessing=stated.preprocessing),
-        groups=group_names(corpus, frozen),
+        groups=groups,
         leaks=found.splits[0].leaks,
         silent=corpus.silent,
         where=str(answers_file),
     )
+    outcomes = outcomes_of(corpus, frozen, answers, groups)
+    write_outcomes(output, outcomes_table(corpus, outcomes))
     write_atomic(output, card_to_json(card))
     return card
 
@@ -315,8 +319,8 @@ def verify_card(
 
 
 def compare(a: str, b: str, *, protocols: Sequence[str] | None, allow: Sequence[str]) -> Comparison:
-    """Compare two runs, or two models."""
-    return compare_runs(side_of(a), side_of(b), protocols=protocols, allow=allow)
+    """Compare two runs, two models, or two cards."""
+    return compare_sides(side_of(a), side_of(b), protocols=protocols, allow=allow)
 
 
 def run_all(source: Source, output: Path, settings: RunSettings, progress: Progress) -> RunResult:
