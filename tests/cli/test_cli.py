@@ -232,5 +232,6 @@ def test_the_demo_finds_exactly_what_it_planted(tmp_path):
     assert code == 0, error
     assert " NO " not in out
     assert out.count(" yes ") == 7
+    assert out.count("report: ") == 1
     page = Path(tmp_path / "demo" / "report.html")
     assert page.exists()

@@ -340,3 +340,40 @@ def test_one_card_has_a_report_of_its_own(mine, tmp_path):
     assert code == 0, error
     assert out == f"{tmp_path / 'mine' / 'report.html'}\n"
     assert "fewer" in (tmp_path / "mine" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["clips.csv", "layout.json"])
+def test_a_table_or_layout_that_is_a_link_out_of_the_folder_is_refused(data, name, tmp_path):
+    shutil.copytree(data, tmp_path / "data")
+    (tmp_path / "data" / name).rename(tmp_path / name)
+    (tmp_path / "data" / name).symlink_to(tmp_path / name)
+
+    code, _, error = snellen("audit", "isolated", tmp_path / "data")
+
+    assert code == 2
+    assert f"{name}: '{name}' leads out of the folder" in error
+
+
+OWN = {"name": "mine", "points": ["tip"], "dims": ["x"], "unit": "pixel"}
+
+
+@pytest.mark.parametrize(
+    ("file", "allowed"),
+    [
+        ({"layout": {**OWN, "unit": "inch"}}, "allowed: one of: metre, image, pixel, sensor"),
+        ({"layout": "mine", "zeroes": True}, "allowed: fields layout, zeros_are_missing"),
+        ({"layout": {**OWN, "point": 1}}, "allowed: fields name, points, dims, unit, blocks"),
+        (
+            {"layout": {**OWN, "blocks": [{"name": "a", "start": 0, "stop": 1, "end": 1}]}},
+            "allowed: fields name, start, stop",
+        ),
+    ],
+)
+def test_a_fault_of_the_layout_file_names_what_may_stand_there(data, file, allowed, tmp_path):
+    shutil.copytree(data, tmp_path / "data")
+    (tmp_path / "data" / "layout.json").write_text(json.dumps(file))
+
+    code, _, error = snellen("audit", "isolated", tmp_path / "data")
+
+    assert code == 2
+    assert allowed in error

@@ -59,7 +59,7 @@ def _table(folder: Path) -> tuple[str, list[str], Rows]:
     if csv.exists() and parquet.exists():
         raise BadInput(Fault(folder.name, "both clips.csv and clips.parquet", "one of them"))
     path, read_table = (csv, read_csv) if csv.exists() else (parquet, read_parquet)
-    header, rows = read_table(path)
+    header, rows = read_table(resolve_inside(folder, path.name, path.name))
     return path.name, header, rows
 
 
@@ -73,7 +73,8 @@ def _layout(
     described = None
     try:
         if (folder / "layout.json").exists():
-            described = read_layout_file(folder / "layout.json")
+            path = resolve_inside(folder, "layout.json", "layout.json")
+            described = read_layout_file(path)
             declared.add(described.layout.name)
         if len(declared) == 1 and described is None:
             described = FolderLayout(layout_by_name(*declared), zeros_are_missing=False)

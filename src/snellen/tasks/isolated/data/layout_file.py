@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,8 @@ from snellen.tasks.isolated.data.tables import read_text
 
 __all__ = ["FolderLayout", "read_layout_file"]
 
+Unit = Literal["metre", "image", "pixel", "sensor"]
+UNITS: tuple[str, ...] = get_args(Unit)
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -47,7 +49,7 @@ class LayoutEntry(Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     points: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MAX_LAYOUT_POINTS)]
     dims: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=8)]
-    unit: Literal["metre", "image", "pixel", "sensor"]
+    unit: Unit
     blocks: tuple[BlockEntry, ...] = ()
     shoulders: tuple[Name, Name] | None = None
 
@@ -72,15 +74,24 @@ def read_layout_file(path: Path) -> FolderLayout:
         json.loads(text, object_pairs_hook=_unrepeated)
         file = msgspec.json.decode(text.encode(), type=LayoutFile)
     except (ValueError, RecursionError) as error:
-        raise BadInput(
-            Fault(where, str(error), "an object as docs/data-formats.md shows")
-        ) from error
+        raise BadInput(Fault(where, str(error), _allowed(str(error)))) from error
     if isinstance(file.layout, str):
         return FolderLayout(layout_by_name(file.layout, where=where), file.zeros_are_missing)
     faults = _faults(file.layout, where)
     if faults:
         raise BadInput(faults)
     return FolderLayout(_layout(file.layout), file.zeros_are_missing)
+
+
+def _allowed(error: str) -> str:
+    """What may stand at the place that msgspec complains about."""
+    if error.endswith("`$.layout.unit`"):
+        return f"one of: {', '.join(UNITS)}"
+    if "unknown field" in error:
+        own = LayoutEntry if error.endswith("`$.layout`") else LayoutFile
+        fields = (BlockEntry if ".blocks[" in error else own).__struct_fields__
+        return f"fields {', '.join(fields)}"
+    return "an object as docs/data-formats.md shows"
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
