@@ -71,11 +71,6 @@ class Bundle:
         """Cards of the headline protocol."""
         return tuple(card for card in self.cards if card.protocol == self.headline_protocol)
 
-    @property
-    def other_cards(self) -> tuple[Scorecard, ...]:
-        """Cards of all other protocols."""
-        return tuple(card for card in self.cards if card.protocol != self.headline_protocol)
-
     def ladder_cell(self, model: str, protocol: str) -> LadderCell | None:
         """What the ladder holds of a model under a protocol."""
         cells = self.ladder.cells if self.ladder is not None else ()
