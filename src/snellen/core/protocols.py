@@ -143,6 +143,12 @@ def ladder_protocols(
     reasons = {}
     for protocol, chosen in PROTOCOLS.items():
         reason = _why_not(corpus, protocol, gap)
+        if protocol == "random" and len(corpus) < DEFAULT_FOLDS:
+            reason = NotMeasurable(
+                reason="too few clips for folds",
+                needed=f"{DEFAULT_FOLDS} clips, or fewer folds",
+                have=f"{len(corpus)}",
+            )
         if reason is None and chosen.min_per_class > 0 and chosen.folds is not None:
             reason = _too_few(corpus, _groups(corpus, protocol, gap), protocol)
         if reason is not None:
@@ -209,10 +215,6 @@ def _why_not(corpus: Corpus, protocol: str, gap: int) -> NotMeasurable | None:
             reason="there is no published split",
             needed="train, test (and val) in the column official of every clip",
             have=", ".join(sorted(found)) or "an empty column",
-        )
-    if protocol == "random" and len(corpus) < DEFAULT_FOLDS:
-        return NotMeasurable(
-            reason="too few clips for folds", needed=f"{DEFAULT_FOLDS} clips", have=f"{len(corpus)}"
         )
     level = PROTOCOLS[protocol].protects
     groups = None if level is None else groups_of(corpus, level, gap=gap)
