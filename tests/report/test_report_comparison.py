@@ -74,3 +74,14 @@ def test_nothing_breaks_inside_an_interval_at_eighty_columns(model):
     lines = shown("runs/x", "runs/x", pair("session_disjoint", model, "rocket"))
     assert any(INTERVAL in line for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_test_that_could_reject_nothing_gives_no_p_value():
+    import msgspec
+
+    hopeless = msgspec.structs.replace(pair("signer", "lda", "rocket"), smallest_p=0.375)
+
+    lines = shown("runs/x", "runs/x", hopeless)
+
+    assert any("too few groups" in line for line in lines)
+    assert not any("0.001" in line for line in lines)

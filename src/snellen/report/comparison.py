@@ -14,6 +14,14 @@ from snellen.report import text
 __all__ = ["comparison_table"]
 
 CLASSES_SHOWN = 5
+ALPHA = 0.05
+
+
+def _p_value(pair: Pair) -> str:
+    """The corrected p-value, unless this test could not have rejected anything."""
+    if pair.smallest_p > ALPHA:
+        return "too few groups"
+    return text.p_value(pair.p_holm).removeprefix("p = ").removeprefix("p ")
 
 
 def _visible(pair: Pair) -> str:
@@ -42,7 +50,7 @@ def comparison_table(comparison: Comparison) -> Group:
             text.percent(pair.accuracy_a),
             text.percent(pair.accuracy_b),
             text.short(pair.difference, "difference"),
-            text.p_value(pair.p_holm).removeprefix("p = ").removeprefix("p "),
+            _p_value(pair),
         )
     notes: list[RenderableType] = []
     for pair, models in zip(comparison.pairs, names, strict=True):

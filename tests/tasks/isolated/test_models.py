@@ -69,6 +69,33 @@ def test_a_model_written_as_arrays_and_read_back_answers_alike(name, classes):
 
 
 @pytest.mark.train
+def test_a_forged_transform_is_refused_before_compiled_code_reads_past_it():
+    arrays = model_module("rocket").fit(clips(), 0).arrays()
+    arrays["channels"] = arrays["channels"][:-1]
+
+    with pytest.raises(ValueError, match="do not fit together"):
+        model_module("rocket").from_arrays(arrays)
+
+
+@pytest.mark.train
+def test_a_transform_of_more_channels_is_refused():
+    data = clips()
+    fitted = model_module("rocket").fit(data, 0)
+
+    with pytest.raises(ValueError, match="other channels"):
+        fitted.log_probabilities(data.values[:, :, :2], data.mask)
+
+
+@pytest.mark.train
+def test_trees_in_which_a_clip_would_fall_for_ever_are_refused():
+    arrays = model_module("trees").fit(clips(), 0).arrays()
+    arrays["left"] = np.where(arrays["left"] >= 0, 0, arrays["left"])
+
+    with pytest.raises(ValueError, match="do not fit together"):
+        model_module("trees").from_arrays(arrays)
+
+
+@pytest.mark.train
 def test_the_trees_answer_as_scikit_learn_does():
     from sklearn.ensemble import ExtraTreesClassifier
 

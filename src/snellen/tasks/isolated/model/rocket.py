@@ -23,6 +23,8 @@ __all__ = ["SETTINGS", "Rocket", "fit", "from_arrays", "warm_up"]
 
 KERNELS = 6000
 ALPHA = 3000.0
+# MiniRocket's 84 fixed patterns of nine weights; a pattern spans eight dilations.
+PATTERNS, SPAN = 84, 8
 # The five arrays aeon's transform is made of, in its own order.
 PARTS = ("channels_per_combination", "channels", "dilations", "features_per_dilation", "biases")
 
@@ -106,6 +108,9 @@ def _quiet() -> contextlib.AbstractContextManager[object]:
 def _transformed(parts: tuple[np.ndarray, ...], values: np.ndarray) -> np.ndarray:
     from aeon.transformations.collection.convolution_based import MiniRocket
 
+    frames, channels = values.shape[1:]
+    if int(parts[1].max()) >= channels or SPAN * int(parts[2].max()) >= frames:
+        raise ValueError("this transform was fitted on other channels or longer clips")
     transform = MiniRocket(n_kernels=KERNELS, n_jobs=1)
     with _quiet():
         transform.fit(_series(values[:1]))
@@ -124,10 +129,33 @@ def warm_up() -> None:
     fit(TrainingData(values, np.ones((4, 16, 1), bool), np.array([0, 1, 0, 1]), 2), 0)
 
 
+def _checked(parts: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Refuse a transform whose indices do not fit together: compiled code would read past it."""
+    per_combination, channels, dilations, per_dilation, biases = parts
+    fits = (
+        all(part.ndim == 1 and len(part) for part in parts)
+        and all(part.dtype == np.int32 for part in parts[:4])
+        and biases.dtype == np.float32
+        and len(per_combination) == PATTERNS * len(dilations)
+        and len(per_dilation) == len(dilations)
+        and int(per_combination.sum()) == len(channels)
+        and PATTERNS * int(per_dilation.sum()) == len(biases)
+        and min(int(part.min()) for part in (per_combination, dilations, per_dilation)) >= 1
+        and int(channels.min()) >= 0
+    )
+    if not fits:
+        raise ValueError("the arrays of this transform do not fit together")
+    return parts
+
+
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> Rocket:
-    """Rebuild from :meth:`Rocket.arrays`."""
+    """Rebuild from :meth:`Rocket.arrays`.
+
+    Raises:
+        ValueError: the transform's arrays do not fit together.
+    """
     return Rocket(
-        tuple(arrays[part] for part in PARTS),
+        _checked(tuple(arrays[part] for part in PARTS)),
         arrays["mean"],
         arrays["spread"],
         arrays["weights"],

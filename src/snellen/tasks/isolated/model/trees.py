@@ -129,7 +129,17 @@ def _moved(children: np.ndarray, root: int) -> np.ndarray:
 
 
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> ExtraTrees:
-    """Rebuild from :meth:`ExtraTrees.arrays`."""
+    """Rebuild from :meth:`ExtraTrees.arrays`.
+
+    Raises:
+        ValueError: a child does not stand after its parent, so that a clip might fall for ever.
+    """
+    left, right = arrays["left"], arrays["right"]
+    node = np.arange(len(left))
+    inner = left >= 0
+    forward = (left > node) & (right > node) & (left < len(left)) & (right < len(left))
+    if left.shape != right.shape or not forward[inner].all():
+        raise ValueError("the nodes of these trees do not fit together")
     return ExtraTrees(
         roots=arrays["roots"],
         left=arrays["left"],
