@@ -7,6 +7,7 @@ of exact zeros is missing only where the folder says so.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ def resolve_inside(folder: Path, relative: str, where: str) -> Path:
     """
     try:
         target = (folder / relative).resolve()
-        target.exists()  # refuses names that are too long
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            target.stat()  # refuses names that are too long, and from 3.13 on links in a circle
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before 3.13
         seen = f"{relative!r} leads nowhere ({error})"
         raise BadInput(Fault(where, seen, "a path inside the folder")) from error
