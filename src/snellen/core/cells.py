@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["Cell", "Failed", "Measured", "NotApplicable", "NotMeasurable", "NotMeasured"]
+from snellen.metrics.intervals import Interval
+
+__all__ = [
+    "Cell",
+    "Failed",
+    "Measured",
+    "NotApplicable",
+    "NotMeasurable",
+    "NotMeasured",
+    "measured",
+]
 
 
 class Measured(Struct, frozen=True, kw_only=True, tag="measured", tag_field="state"):
@@ -51,3 +61,15 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed", tag_field="state")
 
 
 Cell = Measured | NotMeasured | NotMeasurable | NotApplicable | Failed
+
+
+def measured(interval: Interval) -> Measured:
+    """An interval as a cell."""
+    return Measured(
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        n=interval.n,
+        groups=interval.groups,
+        method=interval.method,
+    )

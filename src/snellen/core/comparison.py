@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import Struct
 
-from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasurable
+from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasurable, measured
 from snellen.metrics import compare
 
 __all__ = ["ClassChange", "Comparison", "Pair", "Pairing", "compare_pairs"]
@@ -142,15 +142,7 @@ def _pair(
 
 def difference(correct_a: np.ndarray, correct_b: np.ndarray, groups: np.ndarray | None) -> Measured:
     """Accuracy of A minus accuracy of B on the same clips, with its interval."""
-    found = compare.paired_difference(correct_a, correct_b, groups)
-    return Measured(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        groups=found.groups,
-        method=found.method,
-    )
+    return measured(compare.paired_difference(correct_a, correct_b, groups))
 
 
 def _smallest_gap(clips: int, discordant: int) -> Cell:

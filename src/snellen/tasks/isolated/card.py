@@ -25,7 +25,7 @@ from snellen.core.card import (
     Reliability,
     Scorecard,
 )
-from snellen.core.cells import Cell, Measured, NotMeasurable
+from snellen.core.cells import Cell, Measured, NotMeasurable, measured
 from snellen.core.corpus import Corpus
 from snellen.core.split import Split
 from snellen.digest import digest_json, digest_table
@@ -36,7 +36,6 @@ from snellen.tasks.isolated.scores import (
     MACRO_REPLICATES,
     REPLICATES,
     Outcomes,
-    measured,
     outcomes_of,
     overall_scores,
     slice_scores,

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from snellen.core.answers import ranked_answers
 from snellen.core.card import Score
-from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasurable, NotMeasured
+from snellen.core.cells import Cell, NotApplicable, NotMeasurable, NotMeasured, measured
 from snellen.core.corpus import Corpus
 from snellen.core.split import Split
 from snellen.metrics import calibration, classify, intervals, selective
@@ -26,7 +26,6 @@ __all__ = [
     "MACRO_REPLICATES",
     "REPLICATES",
     "Outcomes",
-    "measured",
     "outcomes_of",
     "overall_scores",
     "slice_scores",
@@ -84,18 +83,6 @@ def outcomes_of(
         confidence=ranked.confidence[:, 0],
         has_confidence=ranked.has_confidence,
         groups=names,
-    )
-
-
-def measured(interval: intervals.Interval) -> Measured:
-    """An interval as a cell."""
-    return Measured(
-        value=interval.value,
-        low=interval.low,
-        high=interval.high,
-        n=interval.n,
-        groups=interval.groups,
-        method=interval.method,
     )
 
 
