@@ -233,5 +233,6 @@ def test_the_demo_finds_exactly_what_it_planted(tmp_path):
     assert " NO " not in out
     assert out.count(" yes ") == 7
     assert out.count("report: ") == 1
+    assert out.splitlines()[-1].startswith("report: ")
     page = Path(tmp_path / "demo" / "report.html")
     assert page.exists()

@@ -365,7 +365,11 @@ def run(
         protocols=_names(protocols, "--protocols"),
         **({} if chosen is None else {"models": chosen}),
     )
-    leaks = run_and_report(verbs, verbs.Source(data, format_, layout), output, settings, json=json)
+    page, leaks = run_and_report(
+        verbs, verbs.Source(data, format_, layout), output, settings, json=json
+    )
+    if not json:
+        typer.echo(f"\nreport: {page}")
     if leaks:
         raise typer.Exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
 from rich import box
 from rich.table import Table
 
@@ -24,7 +25,7 @@ def run_demo(output: Path, *, seed: int, workers: int, json: bool) -> bool:
     recordings = output.with_name(output.name + "-data")
     planted = plant(recordings, seed=seed)
     settings = verbs.RunSettings(protocols=PROTOCOLS, seed=seed, workers=workers)
-    run_and_report(verbs, verbs.Source(recordings), output, settings, json=json)
+    page, _ = run_and_report(verbs, verbs.Source(recordings), output, settings, json=json)
     audit, _, _ = verbs.contents(output)
     checks = planted_and_found(planted, recordings, audit)
     if not json:
@@ -39,5 +40,6 @@ def run_demo(output: Path, *, seed: int, workers: int, json: bool) -> bool:
         for check in checks:
             table.add_row(check.what, check.planted, check.found, "yes" if check.met else "NO")
         print_table(table)
-        print_table(f"recordings: {recordings}")
+        # Not through rich, which would break a long path at the terminal's edge.
+        typer.echo(f"recordings: {recordings}\nreport: {page}")
     return all(check.met for check in checks)

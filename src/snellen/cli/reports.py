@@ -39,8 +39,8 @@ def write_reports(bundle: Bundle, folder: Path) -> Path:
 
 def run_and_report(
     verbs: ModuleType, source: Any, output: Path, settings: Any, *, json: bool
-) -> bool:
-    """Run, show the ladder, write the reports; whether even the strictest protocol leaks."""
+) -> tuple[Path, bool]:
+    """Run, show the ladder, write the reports; the page, and whether the strictest rung leaks."""
     with bars() as progress:
         result = verbs.run_all(source, output, settings, progress)
         progress("report", 0, 1)
@@ -50,5 +50,4 @@ def run_and_report(
         print_json(result.ladder)
     else:
         print_table(ladder_table(result.ladder))
-        print_table(f"\nreport: {page}")
-    return bool(result.ladder.rungs[-1].leaks)
+    return page, bool(result.ladder.rungs[-1].leaks)
