@@ -5,6 +5,10 @@ A model is a module with ``SETTINGS`` (its recipe as plain JSON) and
 be written as plain arrays. Others plug in through the entry point group
 ``snellen.models``: a name and ``"module"``.
 
+A model that is trained in epochs has ``learn(data, held, course)`` in place of
+``fit``: validation clips choose its best epoch, and a killed training goes on
+from its checkpoint.
+
 *Conventions*: values float32 (clips, frames, channels), mask bool (clips,
 frames, points), labels int64 (clips,) in 0..classes-1. Log-probabilities are
 float64 (clips, classes), -inf for a class the training set did not hold.
@@ -12,17 +16,29 @@ float64 (clips, classes), -inf for a class the training set did not hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
 
 from snellen.errors import BadInput, Fault, Missing
+from snellen.tasks.isolated.regime import Regime
 
-__all__ = ["MODELS", "Fitted", "ModelModule", "TrainingData", "model_module", "model_names"]
+__all__ = [
+    "MODELS",
+    "Course",
+    "EpochModule",
+    "Fitted",
+    "Learnt",
+    "ModelModule",
+    "TrainingData",
+    "model_module",
+    "model_names",
+]
 
 MODELS = {
     "majority": "snellen.tasks.isolated.model.majority",
@@ -50,6 +66,48 @@ class Fitted(Protocol):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything needed to rebuild it, as plain arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a model that learns in epochs is to be trained.
+
+    ``rates`` of None: train by the regime's schedule and keep the epoch that
+    reads the validation clips best. Otherwise: these learning rates, one an
+    epoch, and no validation (the refit on more clips). ``checkpoint`` is a file
+    that is written after every epoch and gone on from; ``on_epoch`` hears of
+    (epochs done, epochs at most).
+    """
+
+    regime: Regime
+    seed: int
+    rates: tuple[float, ...] | None = None
+    checkpoint: Path | None = None
+    on_epoch: Callable[[int, int], None] | None = None
+
+
+class Learnt(Fitted, Protocol):
+    """A recogniser trained in epochs, with the learning rate of each epoch up to the one kept."""
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """One learning rate an epoch, up to and with the best."""
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were learnt."""
+
+
+class EpochModule(Protocol):
+    """What a module must offer to be a model that is trained in epochs."""
+
+    SETTINGS: Mapping[str, object]
+
+    def learn(self, data: TrainingData, held: TrainingData | None, course: Course) -> Learnt:
+        """Train on ``data``; ``held`` are the validation clips, never test."""
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray]) -> Learnt:
+        """Rebuild a trained model; needs ONNX Runtime, no training framework."""
 
 
 class ModelModule(Protocol):
