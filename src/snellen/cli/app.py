@@ -9,6 +9,22 @@ from typing import Annotated
 import typer
 
 from snellen import __version__
+from snellen.cli.options import (
+    DEFAULT_GAP,
+    DEFAULT_SEED,
+    Data,
+    Format,
+    Gap,
+    Json,
+    Layout,
+    Seed,
+    SplitFile,
+    Task,
+    ToFile,
+    ToFolder,
+    Workers,
+    names_of,
+)
 from snellen.cli.show import bars, complain, print_json, print_table
 from snellen.errors import BadInput, Fault, Mismatch
 
@@ -23,43 +39,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Task = Annotated[str, typer.Argument(help="The task, such as isolated.", show_default=False)]
-Data = Annotated[Path, typer.Argument(help="Folder or file of recordings.", show_default=False)]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="Read the data as this format instead of detecting it."),
-]
-Layout = Annotated[str | None, typer.Option(help="Landmark layout of the recordings, by name.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of splits and training.")]
-Gap = Annotated[
-    int, typer.Option(min=1, help="Recording numbers of one sign further apart are two takes.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes to train in; all cores by default.")
-]
-SplitFile = Annotated[Path, typer.Option("--split", help="Frozen split, from snellen split.")]
-ToFile = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
-ToFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
-
-DEFAULT_GAP = 10
-# The reference evaluation drew its splits with this one.
-DEFAULT_SEED = 42
-
-
-def _names(text: str | None, option: str) -> tuple[str, ...] | None:
-    """Names separated by commas, as they were given; None where the option was not."""
-    if text is None:
-        return None
-    names = tuple(name.strip() for name in text.split(","))
-    twice = sorted({name for name in names if names.count(name) > 1 and name})
-    faults = [Fault(option, f"{name!r} twice", "each name once") for name in twice]
-    if "" in names:
-        faults.append(Fault(option, f"{text!r}", "names separated by commas, none of them empty"))
-    if faults:
-        raise BadInput(faults)
-    return names
 
 
 @app.callback(invoke_without_command=True)
@@ -306,7 +285,7 @@ def compare(
     from snellen.tasks import task_verbs
 
     found = task_verbs(task).compare(
-        a, b or a, protocols=protocol, allow=_names(allow, "--allow") or ()
+        a, b or a, protocols=protocol, allow=names_of(allow, "--allow") or ()
     )
     print_json(found) if json else print_table(comparison_table(found))
 
@@ -359,10 +338,10 @@ def run(
 
     verbs = task_verbs(task)
     options = {"folds": folds, "seed": seed, "gap": gap, "workers": workers or os.cpu_count() or 1}
-    chosen = _names(models, "--models")
+    chosen = names_of(models, "--models")
     settings = verbs.RunSettings(
         **options,
-        protocols=_names(protocols, "--protocols"),
+        protocols=names_of(protocols, "--protocols"),
         **({} if chosen is None else {"models": chosen}),
     )
     page, leaks = run_and_report(

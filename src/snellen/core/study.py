@@ -23,7 +23,7 @@ from snellen.signal.keypoints import Keypoints
 
 __all__ = ["Judged", "Prepare", "Study", "Subject", "Trained"]
 
-# Recordings to the arrays a model reads: values (clips, frames, channels), mask (clips, frames, points).
+# Recordings to what a model reads: values (clips, frames, channels), mask (clips, frames, points).
 Prepare = Callable[[Keypoints], tuple[np.ndarray, np.ndarray]]
 
 
