@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.core.card import ClassRow, CoveragePoint, Reliability
@@ -25,15 +25,24 @@ from snellen.core.ladder import Ladder
 from snellen.report.text import distinct, shorten, spread, state
 
 __all__ = [
+    "COLOURS",
     "DARK",
+    "MUTED",
+    "SHAPES",
+    "bounds",
     "coverage_spec",
+    "cycled",
+    "framed",
     "ladder_spec",
+    "percent_axis",
+    "png",
     "recall_spec",
     "reliability_spec",
     "svg",
 ]
 
 WIDTH = 360
+PNG_SCALE = 2
 LABEL_CHARACTERS = 19
 CURVE_POINTS = 200
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -74,6 +83,14 @@ def svg(spec: Spec, key: str) -> str:
     return re.sub(r'<path class="(?:back|fore)ground"[^>]*display="none"/>', "", drawn)
 
 
+def png(spec: Spec) -> bytes:
+    """Render a spec as a PNG on white, at twice its natural size."""
+    import vl_convert
+
+    drawn: bytes = vl_convert.vegalite_to_png(spec | {"background": "white"}, scale=PNG_SCALE)
+    return drawn
+
+
 LADDER_LEGEND = {
     "orient": "top",
     "title": None,
@@ -94,7 +111,7 @@ def ladder_spec(ladder: Ladder) -> Spec:
             "model": names[cell.model],
             "x": place[cell.protocol] + shift[cell.model],
             # A null breaks the line: nothing is drawn through what has no figure.
-            **(_bounds(cell.accuracy) if isinstance(cell.accuracy, Measured) else {"value": None}),
+            **(bounds(cell.accuracy) if isinstance(cell.accuracy, Measured) else {"value": None}),
         }
         for cell in ladder.cells
     ]
@@ -110,9 +127,9 @@ def ladder_spec(ladder: Ladder) -> Spec:
         "sort": list(names.values()),
         "legend": LADDER_LEGEND,
     }
-    colour = who | {"scale": {"domain": list(names.values()), "range": _cycle(COLOURS, names)}}
-    shape = who | {"scale": {"domain": list(names.values()), "range": _cycle(SHAPES, names)}}
-    y = _percent_axis("y", "value", "right, %")
+    colour = who | {"scale": {"domain": list(names.values()), "range": cycled(COLOURS, names)}}
+    shape = who | {"scale": {"domain": list(names.values()), "range": cycled(SHAPES, names)}}
+    y = percent_axis("y", "value", "right, %")
     layers = [
         {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour}},
         {
@@ -130,7 +147,7 @@ def ladder_spec(ladder: Ladder) -> Spec:
         "encoding": {"x": x, "y": {"value": 268}, "text": {"field": "name"}},
     }
     drawn = {"data": {"values": rows}, "encoding": {"x": x}, "layer": layers}
-    return _figure({"height": 260, "layer": [drawn, axis]})
+    return framed({"height": 260, "layer": [drawn, axis]})
 
 
 def recall_spec(rows: Sequence[ClassRow]) -> Spec:
@@ -140,12 +157,12 @@ def recall_spec(rows: Sequence[ClassRow]) -> Spec:
         {
             "label": name,
             "counts": f"{row.correct}/{row.support}",
-            **(_bounds(row.recall) if isinstance(row.recall, Measured) else {}),
+            **(bounds(row.recall) if isinstance(row.recall, Measured) else {}),
             "state": "" if isinstance(row.recall, Measured) else state(row.recall),
         }
         for name, row in zip(names, rows, strict=True)
     ]
-    x = _percent_axis("x", "value", "recall, %")
+    x = percent_axis("x", "value", "recall, %")
     x["axis"]["orient"] = "top"
     layers = [
         {
@@ -168,7 +185,7 @@ def recall_spec(rows: Sequence[ClassRow]) -> Spec:
     # Labels of one width, so that the plots of a page share their axis.
     axis = {"minExtent": 136, "maxExtent": 136, "labelLimit": 130, "labelPadding": 8}
     y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": axis}
-    return _figure(
+    return framed(
         {
             "height": {"step": 17},
             "padding": {"left": 0, "top": 2, "bottom": 2, "right": 52},
@@ -186,8 +203,8 @@ def reliability_spec(reliability: Reliability) -> Spec:
         for b in reliability.bins
         if b.confidence is not None and b.accuracy is not None
     ]
-    x = _percent_axis("x", "confidence", "confidence, %")
-    y = _percent_axis("y", "accuracy", "right, %")
+    x = percent_axis("x", "confidence", "confidence, %")
+    y = percent_axis("y", "accuracy", "right, %")
     ideal = [{"confidence": 0, "accuracy": 0}, {"confidence": 1, "accuracy": 1}]
     layers = [
         {
@@ -209,7 +226,7 @@ def reliability_spec(reliability: Reliability) -> Spec:
             "encoding": {"x": x, "y": y, "text": {"field": "n"}},
         },
     ]
-    return _figure({"height": 260, "data": {"values": bins}, "layer": layers})
+    return framed({"height": 260, "data": {"values": bins}, "layer": layers})
 
 
 COVERAGE_SERIES = (
@@ -243,23 +260,24 @@ def coverage_spec(curve: Sequence[CoveragePoint]) -> Spec:
     colour = series | {"scale": {"domain": names, "range": [BLUE, BLUE, VERMILION]}}
     dash = series | {"scale": {"domain": names, "range": [[1, 0], [2, 2], [6, 3]]}}
     encoding = {
-        "x": _percent_axis("x", "coverage", "answered, %"),
-        "y": _percent_axis("y", "share", "right, %"),
+        "x": percent_axis("x", "coverage", "answered, %"),
+        "y": percent_axis("y", "share", "right, %"),
         "color": colour,
         "strokeDash": dash,
     }
     mark = {"type": "line", "strokeWidth": 1.75}
-    return _figure({"height": 210, "data": {"values": values}, "mark": mark, "encoding": encoding})
+    return framed({"height": 210, "data": {"values": values}, "mark": mark, "encoding": encoding})
 
 
-def _bounds(cell: Measured) -> Spec:
-    # A figure without an interval gets a whisker of no length: the dot alone.
+def bounds(cell: Measured) -> Spec:
+    """``value``, ``low`` and ``high`` of a cell; without an interval the whisker has no length."""
     low = cell.value if cell.low is None else cell.low
     high = cell.value if cell.high is None else cell.high
     return {"value": cell.value, "low": low, "high": high}
 
 
-def _percent_axis(channel: str, field: str, title: str) -> Spec:
+def percent_axis(channel: str, field: str, title: str) -> Spec:
+    """The encoding of a share in [0, 1] along ``channel`` ("x" or "y"), labelled in percent."""
     axis: Spec = {"values": [0, 0.25, 0.5, 0.75, 1], "labelExpr": "100 * datum.value"}
     if channel == "y":
         # Above the axis and upright: easier to read than along it.
@@ -274,11 +292,13 @@ def _percent_axis(channel: str, field: str, title: str) -> Spec:
     }
 
 
-def _cycle(values: Sequence[str], names: Sequence[str] | Spec) -> list[str]:
+def cycled(values: Sequence[str], names: Sequence[str] | Spec) -> list[str]:
+    """One of ``values`` (colours, shapes) for each name, from the start again where they end."""
     return [values[k % len(values)] for k in range(len(names))]
 
 
-def _figure(body: Spec) -> Spec:
+def framed(body: Mapping[str, Any]) -> Spec:
+    """``body`` with the width, fonts and colours of this project's figures; twice is as once."""
     text = {"labelColor": INK, "labelFontSize": 12, "titleColor": MUTED, "titleFontSize": 12}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

@@ -18,7 +18,7 @@ from snellen.report import text
 from snellen.report.bundle import Bundle, card_names, findings, unmeasured
 from snellen.store.tables import defused
 
-__all__ = ["csv_tables"]
+__all__ = ["csv_tables", "csv_text"]
 
 Field = str | int | float
 CELL = ("state", "value", "low", "high", "n", "groups", "note")
@@ -27,19 +27,21 @@ CELL = ("state", "value", "low", "high", "n", "groups", "note")
 def csv_tables(bundle: Bundle) -> dict[str, str]:
     """Table name to CSV text; a table without rows has its header."""
     return {
-        "ladder": _csv(("model", "protocol", "measure", *CELL), _ladder(bundle)),
-        "gaps": _csv(("model", "leaky", "honest", *CELL), _gaps(bundle)),
-        "winners": _csv(("protocol", "model", "runner_up", "p", "test", *CELL), _winners(bundle)),
-        "scores": _csv(("card", "measure", "slice", "better", *CELL), _scores(bundle)),
-        "classes": _csv(
+        "ladder": csv_text(("model", "protocol", "measure", *CELL), _ladder(bundle)),
+        "gaps": csv_text(("model", "leaky", "honest", *CELL), _gaps(bundle)),
+        "winners": csv_text(
+            ("protocol", "model", "runner_up", "p", "test", *CELL), _winners(bundle)
+        ),
+        "scores": csv_text(("card", "measure", "slice", "better", *CELL), _scores(bundle)),
+        "classes": csv_text(
             ("card", "label", "support", "predicted", "correct", "precision", "f1", *CELL),
             _classes(bundle),
         ),
-        "confusion": _csv(("card", "truth", "answer", "count"), _confusion(bundle)),
-        "reliability": _csv(
+        "confusion": csv_text(("card", "truth", "answer", "count"), _confusion(bundle)),
+        "reliability": csv_text(
             ("card", "low", "high", "n", "confidence", "accuracy"), _reliability(bundle)
         ),
-        "coverage": _csv(
+        "coverage": csv_text(
             (
                 "card",
                 "threshold",
@@ -52,8 +54,8 @@ def csv_tables(bundle: Bundle) -> dict[str, str]:
             ),
             _coverage(bundle),
         ),
-        "findings": _csv(("severity", "code", "sentence"), _findings(bundle)),
-        "levels": _csv(
+        "findings": csv_text(("severity", "code", "sentence"), _findings(bundle)),
+        "levels": csv_text(
             (
                 "protocol",
                 "level",
@@ -68,12 +70,13 @@ def csv_tables(bundle: Bundle) -> dict[str, str]:
             ),
             _levels(bundle),
         ),
-        "duplicates": _csv(("set", "item"), _duplicates(bundle)),
-        "unmeasured": _csv(("where", "what", "state", "why"), _unmeasured(bundle)),
+        "duplicates": csv_text(("set", "item"), _duplicates(bundle)),
+        "unmeasured": csv_text(("where", "what", "state", "why"), _unmeasured(bundle)),
     }
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Field]]) -> str:
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[Field]]) -> str:
+    """A header and rows as CSV, cleaned and defused."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)

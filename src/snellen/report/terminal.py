@@ -24,8 +24,9 @@ from snellen.core.findings import Audit, CorpusAudit, SplitAudit
 from snellen.core.ladder import Ladder, LadderCell
 from snellen.report import text
 from snellen.report.bundle import findings, headline_rung, leak_warning, scores_of
+from snellen.report.section import Section
 
-__all__ = ["audit_tables", "card_table", "ladder_table"]
+__all__ = ["audit_tables", "card_table", "ladder_table", "section_tables"]
 
 MODEL_CHARACTERS = 20
 STYLES = {"leak": "bold red", "warning": "yellow", "note": "dim"}
@@ -180,6 +181,21 @@ def audit_tables(audit: Audit) -> Group:
     for split in audit.splits:
         parts.extend(_split_parts(split))
     parts += [_plain(f"This data cannot tell: {x}", "dim") for x in audit.corpus.silent]
+    return Group(*parts)
+
+
+def section_tables(section: Section) -> Group:
+    """The sentences and tables of a study, and what it did not measure; figures are files."""
+    parts: list[RenderableType] = [_plain(section.title, "bold")]
+    parts += [_plain(sentence) for sentence in section.sentences]
+    for shown in section.tables:
+        table = _table(shown.caption)
+        for name in shown.head:
+            table.add_column(_plain(name), overflow="fold")
+        for row in shown.rows:
+            table.add_row(*map(_plain, row))
+        parts.append(table)
+    parts += [_plain(f"not measured: {what}", "dim") for what in section.not_measured]
     return Group(*parts)
 
 

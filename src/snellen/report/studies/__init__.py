@@ -1,0 +1,1 @@
+"""Studies as sections of a report, one module a study."""
