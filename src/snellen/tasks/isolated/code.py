@@ -15,7 +15,15 @@ from snellen.tasks.isolated.model import model_module
 __all__ = ["code_id"]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "aeon", "numba")
-FILES = ("align.py", "rounds.py", "training.py", "model/features.py")
+FILES = (
+    "align/__init__.py",
+    "align/reference.py",
+    "align/resample.py",
+    "align/snellen.py",
+    "rounds.py",
+    "training.py",
+    "model/features.py",
+)
 
 
 def code_id(model: str) -> str:

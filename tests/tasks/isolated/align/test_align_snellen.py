@@ -2,13 +2,9 @@ import numpy as np
 import pytest
 
 from snellen.signal.keypoints import Block, Keypoints, Layout, gather
-from snellen.tasks.isolated.align import (
-    filled_in_time,
-    in_body_frame,
-    points_used,
-    prepare,
-    resampling,
-)
+from snellen.tasks.isolated.align import prepare
+from snellen.tasks.isolated.align.resample import resampling
+from snellen.tasks.isolated.align.snellen import filled_in_time, in_body_frame, points_used
 
 TWO_SHOULDERS = Layout(
     name="toy-3",
@@ -161,3 +157,18 @@ def test_keypoints_are_not_changed():
     prepare(keypoints)
 
     np.testing.assert_array_equal(keypoints.values, before)
+
+
+def test_without_imputation_a_missing_point_is_zero_and_the_mask_says_nothing():
+    values = standing(4, wrist=(0.4, 0.0, 2.0))
+    present = np.ones((4, 3), bool)
+    present[1:3, 2] = False
+
+    zeros = prepare(one_clip(values, present), preprocessing="snellen-1-zeros", frames=4)
+    filled = prepare(one_clip(values, present), frames=4)
+
+    assert zeros.values[0].reshape(4, 3, 3)[:, 2, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
+    np.testing.assert_allclose(filled.values[0].reshape(4, 3, 3)[:, 2, 0], 1.0, rtol=1e-6)
+    assert zeros.mask.all()
+    assert filled.mask[0, :, 2].tolist() == [True, False, False, True]
+    assert zeros.fingerprint != filled.fingerprint

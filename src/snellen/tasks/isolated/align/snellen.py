@@ -1,56 +1,31 @@
-"""From ragged recordings to one array all models of a comparison share.
+"""``snellen-1``: our preprocessing, and ``snellen-1-zeros``, the same without imputation or mask.
 
-``snellen-1`` fills missing points by straight lines in time (and keeps the
+It fills missing points by straight lines in time (and keeps the
 mask), puts the origin at the clip's median mid-shoulder, turns metric
 skeletons so that the shoulders face the sensor, divides by the clip's median
 shoulder width seen from the front, and resamples the whole clip in time.
-Nothing is fitted: each clip is treated alone, so no fold can leak through it.
 
-*Conventions*: values float32 (clips, frames, points * dims), point-major; mask
-bool (clips, frames, points), True where the point was really seen. A layout
-without shoulders (a data glove) keeps its sensor values.
+*Conventions*: as in the package. A layout without shoulders (a data glove)
+keeps its sensor values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from snellen.digest import digest_array, digest_json
 from snellen.signal.keypoints import Keypoints, Layout
+from snellen.tasks.isolated.align.resample import resampling
 
-__all__ = ["NAME", "Prepared", "points_used", "prepare", "settings_of"]
+__all__ = ["aligned", "points_used", "settings_of"]
 
-NAME = "snellen-1"
-FRAMES = 64
 # Legs stand still in signing and the 468 face points drown the hands.
 BLOCKS_LEFT_OUT = ("face",)
 POINTS_LEFT_OUT = ("knee", "ankle", "heel", "foot")
 CLIPS_AT_ONCE = 512
 SMALLEST_WIDTH = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Arrays of equal length for all clips, aligned with the corpus's items."""
-
-    items: tuple[str, ...]
-    values: np.ndarray
-    mask: np.ndarray
-    settings: dict[str, object]
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of the recipe: two models may be compared only if it is the same."""
-        return digest_json(self.settings)
-
-    @property
-    def digest(self) -> str:
-        """Digest of the arrays themselves."""
-        return digest_json([digest_array(self.values), digest_array(self.mask), self.settings])
 
 
 def points_used(layout: Layout) -> np.ndarray:
@@ -67,17 +42,14 @@ def points_used(layout: Layout) -> np.ndarray:
     return np.array([k for k in range(len(layout.points)) if k not in dropped], dtype=np.int64)
 
 
-def settings_of(layout: Layout, frames: int = FRAMES) -> dict[str, object]:
-    """The recipe as plain JSON, stored with every model and in every contract."""
+def settings_of(layout: Layout, *, zeros: bool = False) -> dict[str, object]:
+    """What this recipe does to a layout, as plain JSON."""
     return {
-        "name": NAME,
-        "layout": layout.name,
-        "frames": frames,
         "points": [layout.points[k] for k in points_used(layout)],
         "origin": "clip median mid-shoulder" if layout.shoulders else "none",
         "scale": "clip median shoulder width in the image plane" if layout.shoulders else "none",
         "yaw": "clip median shoulder line" if _turns(layout) else "none",
-        "missing": "linear in time, mask kept",
+        "missing": "zeros, no mask" if zeros else "linear in time, mask kept",
     }
 
 
@@ -86,21 +58,20 @@ def _turns(layout: Layout) -> bool:
     return layout.shoulders is not None and layout.unit == "metre" and len(layout.dims) == 3
 
 
-def prepare(keypoints: Keypoints, *, frames: int = FRAMES) -> Prepared:
-    """All clips of a corpus as arrays of ``frames`` frames."""
-    layout = keypoints.layout
-    used = points_used(layout)
-    n, points, dims = len(keypoints), len(used), len(layout.dims)
+def aligned(
+    keypoints: Keypoints, frames: int, *, zeros: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (clips, frames, points, dims) and mask (clips, frames, points) of all clips."""
+    used = points_used(keypoints.layout)
+    n, points, dims = len(keypoints), len(used), len(keypoints.layout.dims)
     values = np.zeros((n, frames, points, dims), dtype=np.float32)
-    mask = np.zeros((n, frames, points), dtype=bool)
+    mask = np.ones((n, frames, points), dtype=bool)
     for first, last in _chunks(n):
-        values[first:last], mask[first:last] = _prepare_chunk(keypoints, first, last, used, frames)
-    return Prepared(
-        items=keypoints.items,
-        values=values.reshape(n, frames, points * dims),
-        mask=mask,
-        settings=settings_of(layout, frames),
-    )
+        made, seen = _align_chunk(keypoints, first, last, used, frames, zeros=zeros)
+        values[first:last] = made
+        if not zeros:
+            mask[first:last] = seen
+    return values, mask
 
 
 def _chunks(n: int) -> Iterator[tuple[int, int]]:
@@ -108,8 +79,8 @@ def _chunks(n: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + CLIPS_AT_ONCE, n)
 
 
-def _prepare_chunk(
-    keypoints: Keypoints, first: int, last: int, used: np.ndarray, frames: int
+def _align_chunk(
+    keypoints: Keypoints, first: int, last: int, used: np.ndarray, frames: int, *, zeros: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     start, stop = int(keypoints.offsets[first]), int(keypoints.offsets[last])
     offsets = keypoints.offsets[first : last + 1] - start
@@ -117,6 +88,8 @@ def _prepare_chunk(
     filled = filled_in_time(keypoints.values[start:stop], present, offsets)
     if keypoints.layout.shoulders is not None:
         filled = in_body_frame(filled, present, offsets, keypoints.layout)
+    if zeros:
+        filled = np.where(present[..., None], filled, 0)
     before, after, share = resampling(offsets, frames)
     chosen = filled[:, used]
     values = chosen[before] * (1 - share)[..., None, None] + chosen[after] * share[..., None, None]
@@ -180,18 +153,3 @@ def _framed(clip: np.ndarray, line: np.ndarray, *, turn: bool) -> np.ndarray:
         line = line @ rotation.T
     width = float(np.hypot(line[0], line[1]))
     return clip / np.float32(width) if width > SMALLEST_WIDTH else clip
-
-
-def resampling(offsets: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each clip the two source frames and the share of the second, each (clips, frames).
-
-    >>> before, after, share = resampling(np.array([0, 3]), 5)
-    >>> before.tolist(), after.tolist(), share.tolist()
-    ([[0, 0, 1, 1, 2]], [[1, 1, 2, 2, 2]], [[0.0, 0.5, 0.0, 0.5, 0.0]])
-    """
-    lengths = np.diff(offsets)
-    at = np.linspace(0, 1, frames)[None] * (lengths[:, None] - 1)
-    below = np.minimum(np.floor(at).astype(np.int64), lengths[:, None] - 1)
-    above = np.minimum(below + 1, lengths[:, None] - 1)
-    share = (at - below).astype(np.float32)
-    return offsets[:-1, None] + below, offsets[:-1, None] + above, share
