@@ -1,22 +1,40 @@
-"""Studies of a run: stored beside it, shown, and read again for its report."""
+"""Studies of a run: stored beside it, shown, and read again for its report.
+
+*Conventions*: a study lies under RUN/studies/PROTOCOL/ as NAME.json with the CSV
+and PNG files of its section beside it. ``STUDIES`` names what a report can show;
+other files there are left alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import typer
 
 from snellen.cli.show import print_json, print_table
 from snellen.digest import canonical_json
+from snellen.errors import BadInput, Fault
 from snellen.report.section import Section
 from snellen.report.section_files import write_section
 from snellen.report.terminal import section_tables
-from snellen.store.files import safe_name, write_atomic
+from snellen.store.files import read_json, safe_name, write_atomic
 
-__all__ = ["show_and_store"]
+__all__ = ["STUDIES", "read_study", "show_and_store", "stored_sections"]
 
 FOLDER = "studies"
+
+STUDIES = {
+    "gate": ("snellen.core.gate:GateStudy", "snellen.report.studies.gate:section"),
+    "stress": ("snellen.core.stress:StressStudy", "snellen.report.studies.stress:section"),
+    "replay": ("snellen.core.replay:ReplayStudy", "snellen.report.studies.replay:section"),
+    "latency": ("snellen.core.latency:LatencyStudy", "snellen.report.studies.latency:section"),
+}
+"""Name to the type of the result and the function that shows it, in the order of a report."""
 
 
 def show_and_store(
@@ -30,6 +48,51 @@ def show_and_store(
     if json:
         print_json(result)
         return
-    print_table(section_tables(section))
+    print_table(section_tables(replace(section, protocol=protocol)))
     # Not through rich, which would break a long path at the terminal's edge.
     typer.echo(f"stored: {stored}" + (f" and {len(files)} files beside it" if files else ""))
+
+
+def stored_sections(run: Path) -> tuple[Section, ...]:
+    """The studies of a run as sections, by protocol and in the order of ``STUDIES``.
+
+    Raises:
+        BadInput: files that are damaged or of another kind; each is named.
+    """
+    found: list[Section] = []
+    faults: list[Fault] = []
+    for folder in sorted(path for path in (run / FOLDER).glob("*") if path.is_dir()):
+        for name in STUDIES:
+            path = folder / f"{name}.json"
+            if not path.exists():
+                continue
+            try:
+                _, section = read_study(path, name)
+            except BadInput as error:
+                faults += error.faults
+            else:
+                found.append(replace(section, protocol=folder.name))
+    if faults:
+        raise BadInput(faults)
+    return tuple(found)
+
+
+def read_study(path: Path, name: str) -> tuple[Any, Section]:
+    """The result of a study in a file, and the section that shows it.
+
+    Raises:
+        BadInput: no such file, damaged, or not this study.
+    """
+    kind, show = STUDIES[name]
+    try:
+        result = msgspec.convert(read_json(path), type=_named(kind))
+    except msgspec.ValidationError as error:
+        again = f"a {name} study; snellen {name} makes it again"
+        raise BadInput(Fault(str(path), str(error), again)) from error
+    section: Callable[[Any], Section] = _named(show)
+    return result, section(result)
+
+
+def _named(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)

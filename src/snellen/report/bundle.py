@@ -19,6 +19,7 @@ from snellen.core.cells import Cell, Measured, NotMeasured
 from snellen.core.findings import Audit, Finding
 from snellen.core.ladder import Ladder, LadderCell, Rung, Winner
 from snellen.core.protocols import PROTOCOLS
+from snellen.report.section import Section
 from snellen.report.text import clean, count, counted, measure_name, shorten
 
 __all__ = [
@@ -41,12 +42,13 @@ LABELS_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A title, and whatever was made: an audit, a ladder, scorecards."""
+    """A title, and whatever was made: an audit, a ladder, scorecards, studies."""
 
     title: str
     audit: Audit | None
     ladder: Ladder | None
     cards: tuple[Scorecard, ...]
+    sections: tuple[Section, ...] = ()
 
     @property
     def headline_protocol(self) -> str | None:

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 WIDTH = 360
-PNG_SCALE = 2
+PNG_SCALE, PNG_MARGIN = 2, 12
 LABEL_CHARACTERS = 19
 CURVE_POINTS = 200
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -87,7 +87,9 @@ def png(spec: Spec) -> bytes:
     """Render a spec as a PNG on white, at twice its natural size."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(spec | {"background": "white"}, scale=PNG_SCALE)
+    padding = {side: room + PNG_MARGIN for side, room in spec["padding"].items()}
+    on_white = spec | {"background": "white", "padding": padding}
+    drawn: bytes = vl_convert.vegalite_to_png(on_white, scale=PNG_SCALE)
     return drawn
 
 
@@ -311,6 +313,9 @@ def framed(body: Mapping[str, Any]) -> Spec:
             "font": FONT,
             "aria": False,
             "view": {"stroke": None},
+            # The first colour and those after it, unless a figure says otherwise.
+            "mark": {"color": BLUE},
+            "range": {"category": list(COLOURS)},
             "axis": text
             | {
                 "titleFontWeight": "normal",

@@ -29,6 +29,7 @@ from snellen.report.bundle import (
     silences,
     unmeasured,
 )
+from snellen.report.section import Figure, Section
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -61,6 +62,15 @@ class CardView:
     coverage_figure: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A study with its figures drawn."""
+
+    section: Section
+    lead: bool
+    figures: tuple[tuple[Figure, str], ...]
+
+
 def html_report(bundle: Bundle) -> bytes:
     """The whole report as the bytes of one file, UTF-8."""
     from markupsafe import Markup
@@ -74,6 +84,7 @@ def html_report(bundle: Bundle) -> bytes:
         style=Markup(style),  # noqa: S704 (our own style sheet)
         style_hash=Markup(_source_hash(style)),  # noqa: S704 (base64)
         views=_views(bundle),
+        studies=_studies(bundle),
         winners={won.protocol: won.model for won in ladder.winners} if ladder is not None else {},
         any_rung_leaks=ladder is not None and any(rung.leaks for rung in ladder.rungs),
         ladder_figure=None if drawn is None else Markup(drawn),  # noqa: S704 (escaped by the renderer)
@@ -159,6 +170,25 @@ def _ladder_label(bundle: Bundle) -> str:
         for cell in bundle.ladder.cells
     ]
     return "Accuracy in percent. " + "; ".join(lines)
+
+
+def _studies(bundle: Bundle) -> tuple[SectionView, ...]:
+    from markupsafe import Markup
+
+    def drawn(figure: Figure, key: str) -> str:
+        return Markup(figures.svg(figures.framed(figure.spec), key))  # noqa: S704 (escaped by the renderer)
+
+    return tuple(
+        SectionView(
+            section=section,
+            lead=section.protocol in (None, bundle.headline_protocol),
+            figures=tuple(
+                (figure, drawn(figure, f"study{position}-{k}"))
+                for k, figure in enumerate(section.figures)
+            ),
+        )
+        for position, section in enumerate(bundle.sections)
+    )
 
 
 def _views(bundle: Bundle) -> tuple[CardView, ...]:

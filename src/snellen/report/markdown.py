@@ -27,8 +27,9 @@ from snellen.report.bundle import (
     silences,
     unmeasured,
 )
+from snellen.report.section import Section
 
-__all__ = ["escape", "ladder_markdown", "markdown_report", "table"]
+__all__ = ["escape", "ladder_markdown", "markdown_report", "section_markdown", "table"]
 
 # What opens a tag, a span, a table cell, a mention or an address anywhere in a line, and what
 # opens a list or a heading at its start. Brackets alone are harmless where no reference is defined.
@@ -45,6 +46,10 @@ def markdown_report(bundle: Bundle) -> str:
         blocks += _card(name, card, lead=card.protocol == bundle.headline_protocol)
     if not bundle.cards:
         blocks.append("No scorecard is here.")
+    if bundle.sections:
+        blocks.append("## Studies")
+    for section in bundle.sections:
+        blocks += [f"### {escape(section.heading)}", section_markdown(section)]
     blocks.append("## Audit of the data")
     blocks += _audit(bundle.audit) if bundle.audit else ["No audit is here."]
     blocks += _unmeasured(bundle)
@@ -71,6 +76,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     # No list or heading can start inside a table, so "95.4" needs no backslash there.
     body = [f"| {' | '.join(_inline(cell) for cell in row)} |" for row in rows]
     return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), *body])
+
+
+def section_markdown(section: Section) -> str:
+    """The sentences and tables of a section, and what it did not measure, without its title."""
+    blocks = [" ".join(map(escape, section.sentences))]
+    for shown in section.tables:
+        blocks += [escape(shown.caption), table([_inline(x) for x in shown.head], shown.rows)]
+    if section.not_measured:
+        blocks.append("Not measured:")
+        blocks.append(_bullets(map(escape, section.not_measured)))
+    return "\n\n".join(block for block in blocks if block)
 
 
 def _bullets(items: Iterable[str]) -> str:

@@ -2,8 +2,9 @@
 
 *Conventions*: cells of a table are text as a reader sees it; the CSV behind it
 has its own, unrounded rows. A figure is a Vega-Lite body (see ``figures``) with
-a sentence that says what it shows to who cannot see it. Names become file
-names and are fixed, never made of labels.
+a sentence that says what it shows to who cannot see it. Names and keys become
+file names and are fixed, never made of labels. A title does not name the
+protocol; :meth:`Section.heading` adds it where a page shows several.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One study's part of a report: what was asked, what came out, what was not measured."""
+    """One study's part of a report: what was asked, what came out, what was not measured.
+
+    ``protocol`` is None where a section is about no single one.
+    """
 
     key: str
     title: str
@@ -47,3 +51,9 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     not_measured: tuple[str, ...] = ()
+    protocol: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """The title and the protocol it was measured under."""
+        return self.title if self.protocol is None else f"{self.title}, {self.protocol}"

@@ -26,6 +26,16 @@ CELL = ("state", "value", "low", "high", "n", "groups", "note")
 
 def csv_tables(bundle: Bundle) -> dict[str, str]:
     """Table name to CSV text; a table without rows has its header."""
+    return _tables_of_run(bundle) | {
+        f"{section.key}-{section.protocol or 'all'}-{table.name}": csv_text(
+            table.csv_head, table.csv_rows
+        )
+        for section in bundle.sections
+        for table in section.tables
+    }
+
+
+def _tables_of_run(bundle: Bundle) -> dict[str, str]:
     return {
         "ladder": csv_text(("model", "protocol", "measure", *CELL), _ladder(bundle)),
         "gaps": csv_text(("model", "leaky", "honest", *CELL), _gaps(bundle)),

@@ -186,7 +186,7 @@ def audit_tables(audit: Audit) -> Group:
 
 def section_tables(section: Section) -> Group:
     """The sentences and tables of a study, and what it did not measure; figures are files."""
-    parts: list[RenderableType] = [_plain(section.title, "bold")]
+    parts: list[RenderableType] = [_plain(section.heading, "bold")]
     parts += [_plain(sentence) for sentence in section.sentences]
     for shown in section.tables:
         table = _table(shown.caption)
