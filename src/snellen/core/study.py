@@ -79,11 +79,13 @@ class Judged:
 
     ``role`` is ``validation``, ``test`` or ``out of vocabulary`` (test clips
     that show no sign of the vocabulary). ``rounds`` says which round answered.
+    ``items`` names the clips: what validates in one round is tested in another.
     """
 
     protocol: str
     model: str
     role: str
+    items: tuple[str, ...]
     rounds: np.ndarray
     truth: np.ndarray
     ranked: np.ndarray
