@@ -1,0 +1,1 @@
+"""Networks: built and trained with Keras, run as ONNX graphs."""
