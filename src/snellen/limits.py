@@ -18,6 +18,9 @@ __all__ = [
     "MAX_NPY_BYTES",
     "MAX_NPZ_MEMBERS",
     "MAX_NPZ_RATIO",
+    "MAX_ONNX_BYTES",
+    "MAX_ONNX_NODES",
+    "MAX_ONNX_VALUES",
     "MAX_PICKLE_BYTES",
     "MAX_PICKLE_STEPS",
     "MAX_SETTINGS_BYTES",
@@ -43,3 +46,8 @@ MAX_NPZ_RATIO = 100
 
 MAX_PICKLE_BYTES = 64 * 2**20
 MAX_PICKLE_STEPS = 1_000
+
+MAX_ONNX_BYTES = 256 * 2**20
+MAX_ONNX_NODES = 2_000
+# Numbers that a graph computes for one clip on its way, all together.
+MAX_ONNX_VALUES = 4 * 2**20
