@@ -71,9 +71,7 @@ def _model_faults(model: Any, where: str) -> Iterator[Fault]:
     if opsets != [("", OPSET)]:
         seen = ", ".join(f"{_short(domain or 'ai.onnx')} {version}" for domain, version in opsets)
         yield Fault(where, seen or "none", f"ai.onnx {OPSET}", field="opset_import")
-    keys = [entry.key for entry in model.metadata_props]
-    for key in sorted({key for key in keys if keys.count(key) > 1}):
-        yield Fault(where, f"{_short(key)!r} twice", "each once", field="metadata_props")
+    yield from _entry_faults(model.metadata_props, where)
     for name, held in (
         ("functions", model.functions),
         ("training_info", model.training_info),
@@ -81,14 +79,29 @@ def _model_faults(model: Any, where: str) -> Iterator[Fault]:
     ):
         if len(held):
             yield Fault(where, f"{len(held)} entries", "none", field=name)
-    nodes = model.graph.node
-    if not 1 <= len(nodes) <= MAX_ONNX_NODES:
-        yield Fault(where, f"{len(nodes):,} nodes", f"1 to {MAX_ONNX_NODES:,}", field="graph.node")
-        return
+    count = len(model.graph.node)
+    if not 1 <= count <= MAX_ONNX_NODES:
+        yield Fault(where, f"{count:,} nodes", f"1 to {MAX_ONNX_NODES:,}", field="graph.node")
+    else:
+        yield from _node_faults(model.graph.node, where)
+
+
+def _entry_faults(entries: Sequence[Any], where: str) -> Iterator[Fault]:
+    keys = [_short(entry.key) for entry in entries]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield Fault(where, f"{key!r} twice", "each once", field="metadata_props")
+    for entry in entries:
+        if not (isinstance(entry.key, str) and isinstance(entry.value, str)):
+            yield Fault(
+                where, f"{_short(entry.key)!r} is no UTF-8", "UTF-8", field="metadata_props"
+            )
+
+
+def _node_faults(nodes: Sequence[Any], where: str) -> Iterator[Fault]:
     for k, node in enumerate(nodes):
         place = f"graph.node[{k}]"
         if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
-            seen = f"operator {_short(f'{node.domain}.{node.op_type}'.lstrip('.'))}"
+            seen = f"operator {_short(node.op_type)} of {_short(node.domain) or 'ai.onnx'}"
             yield Fault(where, seen, f"one of: {', '.join(sorted(OPERATORS))}", field=place)
         for setting in node.attribute:
             if setting.type not in PLAIN or setting.ref_attr_name:
@@ -189,5 +202,7 @@ def _size(info: Any) -> int | None:
     return math.prod(dim.dim_value for dim in dims) if known else None
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_LABEL_LENGTH else text[:MAX_LABEL_LENGTH] + "..."
+def _short(text: str | bytes) -> str:
+    # Text that is no UTF-8 comes out of the parser as bytes.
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return shown if len(shown) <= MAX_LABEL_LENGTH else shown[:MAX_LABEL_LENGTH] + "..."
