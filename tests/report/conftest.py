@@ -29,7 +29,9 @@ from snellen.core.findings import (
     SplitAudit,
 )
 from snellen.core.ladder import Gap, Ladder, LadderCell, Rung, Winner
+from snellen.report import figures
 from snellen.report.bundle import Bundle
+from snellen.report.section import Figure, Section, Table
 
 CHROMIUM = Path("/usr/bin/chromium")
 HOSTILE = (
@@ -508,6 +510,47 @@ def make_audit():
     )
 
 
+def section_of(protocol):
+    """A study of two models by threshold, with names that try to be more than names."""
+    points = [
+        {"threshold": x, "right": y, "model": model}
+        for model, rise in ((HOSTILE[0], 0.1), (HOSTILE[1], 0.2))
+        for x, y in ((0.5, 0.6), (0.7, 0.6 + rise), (0.9, 0.7 + rise))
+    ]
+    spec = {
+        "height": 200,
+        "data": {"values": points},
+        "mark": "line",
+        "encoding": {
+            "x": figures.percent_axis("x", "threshold", "threshold, %"),
+            "y": figures.percent_axis("y", "right", "right, %"),
+            "color": {"field": "model", "legend": figures.LEGEND | {"columns": 1}},
+        },
+    }
+    sweep = Table(
+        name="threshold_sweep",
+        caption="Right among the answered, %",
+        head=("model", "threshold", "right"),
+        rows=((HOSTILE[0], "0.70", "70.0 [61.2, 78.8]"), (HOSTILE[2], "0.90", "nothing answered")),
+        csv_head=("model", "threshold", "right"),
+        csv_rows=((HOSTILE[1], 0.7, 0.7012345), (HOSTILE[2], 0.9, "nothing answered")),
+    )
+    return Section(
+        key="gate",
+        title="Confidence gate",
+        sentences=("At 0.70 the gate lets 80.1 % through.", f"Hardest: {HOSTILE[8]}."),
+        tables=(sweep,),
+        figures=(Figure("threshold_sweep", "By threshold", "Two lines that rise.", spec),),
+        not_measured=("What a user would wait for.",),
+        protocol=protocol,
+    )
+
+
+@pytest.fixture(scope="session")
+def section():
+    return section_of("signer out")
+
+
 @pytest.fixture(scope="session")
 def bundle():
     labels = (*HOSTILE, *WORDS)
@@ -515,7 +558,11 @@ def bundle():
         card_of(m, p, labels, unknown_class=m == MODELS[1]) for m in MODELS for p in PROTOCOLS
     )
     return Bundle(
-        title="Auslan, three models", audit=make_audit(), ladder=make_ladder(MODELS), cards=cards
+        title="Auslan, three models",
+        audit=make_audit(),
+        ladder=make_ladder(MODELS),
+        cards=cards,
+        sections=(section_of("signer out"), section_of("random")),
     )
 
 

@@ -24,7 +24,7 @@ from snellen.report.section_files import write_section
 from snellen.report.terminal import section_tables
 from snellen.store.files import read_json, safe_name, write_atomic
 
-__all__ = ["STUDIES", "read_study", "show_and_store", "stored_sections"]
+__all__ = ["STUDIES", "read_study", "show_and_store", "stored_sections", "stored_study"]
 
 FOLDER = "studies"
 
@@ -75,6 +75,16 @@ def stored_sections(run: Path) -> tuple[Section, ...]:
     if faults:
         raise BadInput(faults)
     return tuple(found)
+
+
+def stored_study(run: Path, name: str, headline: str) -> tuple[Any, Section] | None:
+    """One study of a run: that of its headline protocol, else of another; None where none is.
+
+    Raises:
+        BadInput: its file is damaged or of another kind.
+    """
+    found = sorted((run / FOLDER).glob(f"*/{name}.json"), key=lambda x: x.parent.name != headline)
+    return read_study(found[0], name) if found else None
 
 
 def read_study(path: Path, name: str) -> tuple[Any, Section]:

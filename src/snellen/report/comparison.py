@@ -11,13 +11,13 @@ from snellen.core.cells import Measured
 from snellen.core.comparison import Comparison, Pair
 from snellen.report import text
 
-__all__ = ["comparison_table"]
+__all__ = ["comparison_table", "corrected_p"]
 
 CLASSES_SHOWN = 5
 ALPHA = 0.05
 
 
-def _p_value(pair: Pair) -> str:
+def corrected_p(pair: Pair) -> str:
     """The corrected p-value, unless this test could not have rejected anything."""
     if pair.smallest_p > ALPHA:
         return "too few groups"
@@ -50,7 +50,7 @@ def comparison_table(comparison: Comparison) -> Group:
             text.percent(pair.accuracy_a),
             text.percent(pair.accuracy_b),
             text.short(pair.difference, "difference"),
-            _p_value(pair),
+            corrected_p(pair),
         )
     notes: list[RenderableType] = []
     for pair, models in zip(comparison.pairs, names, strict=True):

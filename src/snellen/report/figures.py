@@ -27,8 +27,10 @@ from snellen.report.text import distinct, shorten, spread, state
 __all__ = [
     "COLOURS",
     "DARK",
+    "LEGEND",
     "MUTED",
     "SHAPES",
+    "Spec",
     "bounds",
     "coverage_spec",
     "cycled",
@@ -93,7 +95,7 @@ def png(spec: Spec) -> bytes:
     return drawn
 
 
-LADDER_LEGEND = {
+LEGEND = {
     "orient": "top",
     "title": None,
     "columns": 2,
@@ -127,7 +129,7 @@ def ladder_spec(ladder: Ladder) -> Spec:
         "field": "model",
         "type": "nominal",
         "sort": list(names.values()),
-        "legend": LADDER_LEGEND,
+        "legend": LEGEND,
     }
     colour = who | {"scale": {"domain": list(names.values()), "range": cycled(COLOURS, names)}}
     shape = who | {"scale": {"domain": list(names.values()), "range": cycled(SHAPES, names)}}

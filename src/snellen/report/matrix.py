@@ -17,7 +17,7 @@ from snellen.core.card import Confusion
 from snellen.report.figures import FONT, GRID, INK, MUTED
 from snellen.report.text import distinct
 
-__all__ = ["DARK_LEVELS", "LARGEST", "confusion_svg", "level"]
+__all__ = ["DARK_LEVELS", "LARGEST", "confusion_png", "confusion_svg", "level"]
 
 LARGEST = 100
 # Viridis from its light end to its dark end; in dark mode the other way round,
@@ -73,6 +73,20 @@ def confusion_svg(confusion: Confusion) -> str:
         "</svg>",
     ]
     return "".join(parts)
+
+
+def confusion_png(confusion: Confusion) -> bytes:
+    """The matrix as a picture on white, at twice its natural size up to a hundred classes."""
+    import vl_convert
+
+    element = confusion_svg(confusion)
+    head, _, rest = element.partition(">")
+    page = (
+        f'{head} xmlns="http://www.w3.org/2000/svg"><rect width="100%" height="100%" fill="white"/>'
+    )
+    scale = 2 if len(confusion.order) <= LARGEST else 1
+    drawn: bytes = vl_convert.svg_to_png(page + rest, scale=scale)
+    return drawn
 
 
 def _column(k: int, n: int, left: int, cell: int) -> int:
