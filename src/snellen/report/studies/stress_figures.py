@@ -1,0 +1,184 @@
+"""The pictures of the stress test: dots by condition, and curves by severity.
+
+*Conventions*: one colour and shape a model, the same in both. What has no
+figure (a no-op, a condition that does not apply) has no dot and breaks its line.
+Curves stand one above the other in one coordinate system, each in a panel of
+height 1 and a distance of :data:`PITCH`, because a page scales single plots only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snellen.core.stress import Curve, Effect, StressStudy
+from snellen.report.figures import (
+    COLOURS,
+    LEGEND,
+    MUTED,
+    SHAPES,
+    bounds,
+    cycled,
+    framed,
+    percent_axis,
+)
+from snellen.report.section import Figure
+from snellen.report.text import distinct
+
+__all__ = ["degradation_figure", "results_figure"]
+
+LABEL_CHARACTERS = 19
+DOT_STEP = 9
+BETWEEN_CONDITIONS = 8
+PANEL_HEIGHT = 150
+# Exact in binary, so that the remainder of a tick is exact too.
+PITCH = 1.25
+
+Spec = dict[str, Any]
+
+
+def results_figure(result: StressStudy, name: str) -> Figure:
+    """Accuracy with its interval, a row a condition and a dot a model."""
+    names = _names(result)
+    titles = [condition.title for condition in result.conditions]
+    rows = [
+        {"condition": condition.title, "model": names[model], **bounds(outcome.accuracy)}
+        for condition in result.conditions
+        for model in result.models
+        if isinstance(outcome := result.outcome(model, condition.name), Effect)
+    ]
+    colour, shape = _who(names)
+    x = percent_axis("x", "value", "right, %")
+    place = {
+        "y": {
+            "field": "condition",
+            "type": "nominal",
+            "sort": titles,
+            "scale": {"domain": titles},
+            "title": None,
+            "axis": {"labelLimit": 150},
+        },
+        "yOffset": {"field": "model", "sort": list(names.values())},
+    }
+    step = DOT_STEP * len(names) + BETWEEN_CONDITIONS
+    spec = framed(
+        {
+            "height": {"step": step, "for": "position"},
+            "data": {"values": rows},
+            "encoding": place,
+            "layer": [
+                {
+                    "mark": {"type": "rule", "strokeWidth": 1.5},
+                    "encoding": {
+                        "x": x | {"field": "low"},
+                        "x2": {"field": "high"},
+                        "color": colour,
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+                    "encoding": {"x": x, "color": colour, "shape": shape},
+                },
+            ],
+        }
+    )
+    return Figure(
+        name=name,
+        caption="Right answers under each condition, with 95 % intervals. What has no dot is a "
+        "no-op or does not apply.",
+        alt=f"Dots with intervals: {len(names)} models under {len(titles)} conditions.",
+        spec=spec,
+    )
+
+
+def degradation_figure(result: StressStudy, name: str) -> Figure:
+    """Accuracy by severity with its band, a panel a kind of disturbance."""
+    names = _names(result)
+    rows = [
+        row
+        for k, curve in enumerate(result.curves)
+        for row in _points(result, curve, names, (len(result.curves) - 1 - k) * PITCH)
+    ]
+    heads = [
+        {"at": (len(result.curves) - 1 - k) * PITCH + 1, "head": f"{curve.kind}: {curve.unit}"}
+        for k, curve in enumerate(result.curves)
+    ]
+    colour, shape = _who(names)
+    x = {
+        "field": "severity",
+        "type": "quantitative",
+        "title": "severity",
+        "scale": {"domain": [0, 1]},
+    }
+    y = _panel_axis(len(result.curves))
+    layers = [
+        {
+            "mark": {"type": "area", "opacity": 0.15},
+            "encoding": {
+                "y": y | {"field": "low"},
+                "y2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 35, "opacity": 1},
+            "encoding": {"y": y, "color": colour, "shape": shape},
+        },
+    ]
+    grouped = {"detail": {"field": "panel", "type": "nominal"}}
+    text = {
+        "data": {"values": heads},
+        "mark": {"type": "text", "align": "left", "baseline": "bottom", "dy": -4, "color": MUTED},
+        "encoding": {
+            "x": {"value": 0},
+            "y": y | {"field": "at"},
+            "text": {"field": "head"},
+        },
+    }
+    drawn = {"data": {"values": rows}, "encoding": {"x": x, **grouped}, "layer": layers}
+    spec = framed({"height": PANEL_HEIGHT * len(result.curves), "layer": [drawn, text]})
+    kinds = ", ".join(curve.kind for curve in result.curves)
+    return Figure(
+        name=name,
+        caption="Right answers by severity, from clean at 0, with bands of 95 % intervals.",
+        alt=f"Curves of {len(names)} models over the severity of {kinds}.",
+        spec=spec,
+    )
+
+
+def _names(result: StressStudy) -> dict[str, str]:
+    return dict(zip(result.models, distinct(result.models, LABEL_CHARACTERS), strict=True))
+
+
+def _who(names: dict[str, str]) -> tuple[Spec, Spec]:
+    """The encodings of a model's colour and shape."""
+    shown = list(names.values())
+    who = {"field": "model", "type": "nominal", "sort": shown, "legend": LEGEND}
+    colour = who | {"scale": {"domain": shown, "range": cycled(COLOURS, names)}}
+    return colour, who | {"scale": {"domain": shown, "range": cycled(SHAPES, names)}}
+
+
+def _points(
+    result: StressStudy, curve: Curve, names: dict[str, str], lift: float
+) -> list[dict[str, Any]]:
+    rows = []
+    for model, name in names.items():
+        for condition, severity in (
+            ("clean", 0.0),
+            *((point.name, point.severity) for point in curve.conditions),
+        ):
+            outcome = result.outcome(model, condition)
+            figures: dict[str, Any] = {"value": None, "low": None, "high": None}
+            if isinstance(outcome, Effect):
+                figures = {key: lift + at for key, at in bounds(outcome.accuracy).items()}
+            rows.append({"panel": curve.kind, "model": name, "severity": severity, **figures})
+    return rows
+
+
+def _panel_axis(panels: int) -> Spec:
+    """Percent from 0 to 100 anew in every panel."""
+    ticks = [k * PITCH + share for k in range(panels) for share in (0, 0.25, 0.5, 0.75, 1)]
+    axis = percent_axis("y", "value", "right, %")
+    axis["scale"] = {"domain": [0, panels * PITCH - (PITCH - 1)]}
+    axis["axis"] |= {"values": ticks, "labelExpr": f"100 * (datum.value % {PITCH})"}
+    return axis
