@@ -28,7 +28,7 @@ import numpy as np
 
 from snellen.errors import Missing
 
-__all__ = ["KINDS", "build", "load_keras", "load_weights", "weights_of"]
+__all__ = ["KINDS", "array_of", "build", "load_keras", "load_weights", "weights_of"]
 
 DROPOUT = 0.3
 HEADS, HEAD_WIDTH = 4, 64
@@ -117,10 +117,15 @@ KINDS: Mapping[str, Callable[[Any, Any, Any, Iterator[int]], Any]] = {
 }
 
 
+def array_of(variable: Any) -> np.ndarray:
+    """A copy of a Keras variable's numbers, of its own type."""
+    return np.array(load_keras().ops.convert_to_numpy(variable.value))
+
+
 def weights_of(net: Any) -> dict[str, np.ndarray]:
     """Every weight of a network under its own name, float32."""
     return {
-        name: np.asarray(variable.numpy(), np.float32).reshape(_stored_shape(name, variable.shape))
+        name: array_of(variable).reshape(_stored_shape(name, variable.shape))
         for name, variable in _named(net)
     }
 
