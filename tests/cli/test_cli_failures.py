@@ -277,10 +277,12 @@ def test_two_cards_are_compared_only_where_what_nobody_stated_may_differ(mine):
     sides = (mine / "right.json", mine / "fewer.json")
     code, _, error = snellen("compare", *sides)
     assert code == 2
-    assert "--allow seed,preprocessing lets through what is not stated" in error
+    assert "--allow seed,preprocessing,training lets through what is not stated" in error
     assert "seed: not stated against not stated either" in error
 
-    code, out, error = snellen("compare", *sides, "--allow", "seed,preprocessing", "--json")
+    code, out, error = snellen(
+        "compare", *sides, "--allow", "seed,preprocessing,training", "--json"
+    )
     assert code == 0, error
     pair = json.loads(out)["pairs"][0]
     # All 48 right, against 43: the last five clips were not answered.
@@ -290,7 +292,9 @@ def test_two_cards_are_compared_only_where_what_nobody_stated_may_differ(mine):
 
 def test_a_card_is_compared_with_a_model_of_a_run_under_its_protocol(finished, mine):
     sides = (f"{finished}:majority", mine / "right.json")
-    code, out, error = snellen("compare", *sides, "--allow", "seed,preprocessing", "--json")
+    code, out, error = snellen(
+        "compare", *sides, "--allow", "seed,preprocessing,training", "--json"
+    )
 
     assert code == 0, error
     found = json.loads(out)
@@ -298,7 +302,7 @@ def test_a_card_is_compared_with_a_model_of_a_run_under_its_protocol(finished, m
     assert [pair["protocol"] for pair in found["pairs"]] == ["signer"]
     assert found["pairs"][0]["accuracy_a"] == card["scores"][0]["cell"]["value"]
     assert found["pairs"][0]["accuracy_b"] == 1
-    assert set(found["allowed"]) == {"seed", "preprocessing"}
+    assert set(found["allowed"]) == {"seed", "preprocessing", "training"}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ import typer
 from snellen import __version__
 from snellen.cli.options import (
     DEFAULT_GAP,
+    DEFAULT_REGIME,
     DEFAULT_SEED,
     Data,
     Format,
     Gap,
     Json,
     Layout,
+    Regime,
     Seed,
     SplitFile,
     Task,
@@ -24,6 +26,7 @@ from snellen.cli.options import (
     ToFolder,
     Workers,
     names_of,
+    seeds_of,
 )
 from snellen.cli.show import bars, complain, print_json, print_table
 from snellen.errors import BadInput, Fault, Mismatch
@@ -135,12 +138,18 @@ def train(
     data: Data,
     split: SplitFile,
     output: ToFolder,
-    model: Annotated[str, typer.Option(help="majority, lda, trees, rocket or a plugged-in model.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="majority, lda, trees, rocket, lstm, gru, gru_mha, landolt or a plugged-in model."
+        ),
+    ],
+    regime: Regime = DEFAULT_REGIME,
     format_: Format = None,
     layout: Layout = None,
     seed: Seed = DEFAULT_SEED,
 ) -> None:
-    """Train one model on every round of a split."""
+    """Train one model on every round of a split; a stopped training goes on."""
     from snellen.tasks import task_verbs
 
     verbs = task_verbs(task)
@@ -150,6 +159,7 @@ def train(
             split,
             model,
             seed=seed,
+            regime=regime,
             output=output,
             progress=progress,
         )
@@ -277,9 +287,10 @@ def compare(
 ) -> None:
     """Compare models clip by clip, with intervals and corrected p-values.
 
-    Refused (exit code 2) when data, split, seed, classes, preprocessing, test
-    set or measures differ; each field that does is named. A card of answers
-    made elsewhere states no seed or preprocessing: --allow seed,preprocessing.
+    Refused (exit code 2) when data, split, seed, classes, preprocessing,
+    training regime, test set or measures differ; each field that does is named.
+    A card of answers made elsewhere states no seed, preprocessing or training:
+    --allow seed,preprocessing,training.
     """
     from snellen.report.comparison import comparison_table
     from snellen.tasks import task_verbs
@@ -321,6 +332,14 @@ def run(
         typer.Option(help="Protocols, separated by commas; all the corpus admits by default."),
     ] = None,
     folds: Annotated[int | None, typer.Option(min=2, help="Folds of every protocol.")] = None,
+    regime: Regime = DEFAULT_REGIME,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Training seeds, separated by commas; the first makes the cards."),
+    ] = None,
+    withhold: Annotated[
+        int, typer.Option(min=0, help="Classes to keep out of the vocabulary, drawn by the seed.")
+    ] = 0,
     format_: Format = None,
     layout: Layout = None,
     seed: Seed = DEFAULT_SEED,
@@ -342,6 +361,9 @@ def run(
     settings = verbs.RunSettings(
         **options,
         protocols=names_of(protocols, "--protocols"),
+        seeds=seeds_of(seeds),
+        regime=regime,
+        withhold=withhold,
         **({} if chosen is None else {"models": chosen}),
     )
     page, leaks = run_and_report(

@@ -11,6 +11,7 @@ from snellen.errors import BadInput, Fault
 
 __all__ = [
     "DEFAULT_GAP",
+    "DEFAULT_REGIME",
     "DEFAULT_SEED",
     "Data",
     "Format",
@@ -19,6 +20,7 @@ __all__ = [
     "Layout",
     "Models",
     "Protocol",
+    "Regime",
     "Run",
     "Seed",
     "SplitFile",
@@ -28,6 +30,7 @@ __all__ = [
     "ToFolder",
     "Workers",
     "names_of",
+    "seeds_of",
 ]
 
 Task = Annotated[str, typer.Argument(help="The task, such as isolated.", show_default=False)]
@@ -49,6 +52,15 @@ SplitFile = Annotated[Path, typer.Option("--split", help="Frozen split, from sne
 ToFile = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 ToFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
 
+Regime = Annotated[
+    str,
+    typer.Option(
+        help="Fairness contract of training: snellen, reference (the reference evaluation's), "
+        "snellen-no-augmentation or snellen-zeros."
+    ),
+]
+
+DEFAULT_REGIME = "snellen"
 DEFAULT_GAP = 10
 # The reference evaluation drew its splits with this one.
 DEFAULT_SEED = 42
@@ -75,3 +87,18 @@ def names_of(text: str | None, option: str) -> tuple[str, ...] | None:
     if faults:
         raise BadInput(faults)
     return names
+
+
+def seeds_of(text: str | None) -> tuple[int, ...] | None:
+    """Seeds separated by commas; None where the option was not given."""
+    names = names_of(text, "--seeds")
+    if names is None:
+        return None
+    faults = [
+        Fault("--seeds", f"{name!r}", "whole numbers from 0, separated by commas")
+        for name in names
+        if not (name.isascii() and name.isdigit())
+    ]
+    if faults:
+        raise BadInput(faults)
+    return tuple(int(name) for name in names)

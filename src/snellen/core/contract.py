@@ -13,7 +13,16 @@ from snellen.errors import Mismatch
 
 __all__ = ["CONTRACT_FIELDS", "contract_digest", "differences", "require_same"]
 
-CONTRACT_FIELDS = ("data", "split", "seed", "vocabulary", "preprocessing", "test_set", "measures")
+CONTRACT_FIELDS = (
+    "data",
+    "split",
+    "seed",
+    "vocabulary",
+    "preprocessing",
+    "training",
+    "test_set",
+    "measures",
+)
 
 
 def contract_digest(contract: Mapping[str, str]) -> str:

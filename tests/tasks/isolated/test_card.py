@@ -31,7 +31,7 @@ def answers(labels, confidence=None, items=ITEMS):
 
 def card(given, frozen=None, leaks=(), **options):
     frozen = frozen or split()
-    contract = contract_of(corpus(), frozen, seed="0", preprocessing="toy")
+    contract = contract_of(corpus(), frozen, seed="0", preprocessing="toy", training="toy")
     return build_card(
         corpus(),
         frozen,
@@ -220,7 +220,9 @@ def test_coverage_counts_answers_at_or_above_each_threshold():
 
 
 def test_contracts_of_another_test_set_differ_in_the_test_set():
-    one = contract_of(corpus(), split(), seed="0", preprocessing="toy")
-    other = contract_of(corpus(), split([TRAIN] + [TEST] * 8), seed="0", preprocessing="toy")
+    one = contract_of(corpus(), split(), seed="0", preprocessing="toy", training="toy")
+    other = contract_of(
+        corpus(), split([TRAIN] + [TEST] * 8), seed="0", preprocessing="toy", training="toy"
+    )
 
     assert {key for key in one if one[key] != other[key]} == {"split", "test_set"}

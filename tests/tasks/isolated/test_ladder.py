@@ -41,7 +41,7 @@ def result(protocol, protects, wrong_each):
         answers,
         model="toy",
         recipe="none",
-        contract=contract_of(made, frozen, seed="0", preprocessing="toy"),
+        contract=contract_of(made, frozen, seed="0", preprocessing="toy", training="toy"),
         groups=groups,
         leaks=(),
         silent=(),

@@ -18,7 +18,7 @@ from snellen.tasks.isolated.model_file import (
     write_model_card,
 )
 from snellen.tasks.isolated.training import Trained
-from snellen.tasks.isolated.verbs import _require_same_split
+from snellen.tasks.isolated.verbs.models import _require_same_split
 
 VALUES = np.zeros((2, 16, 3), np.float32)
 MASK = np.ones((2, 16, 1), bool)
@@ -41,8 +41,12 @@ def card_of(saved, model="majority"):
         model=model,
         seed=0,
         recipe="r",
+        regime="snellen",
+        training="t",
         layout="l",
         preprocessing="p",
+        prepared_by="snellen-1",
+        frames=16,
         vocabulary=("no", "yes"),
         data="d",
         split="s",

@@ -10,14 +10,15 @@ import pytest
 from snellen.errors import SnellenError
 from snellen.tasks.isolated import rounds
 from snellen.tasks.isolated.align import Prepared
+from snellen.tasks.isolated.regime import REFERENCE, SNELLEN
 
 VALUES = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 PREPARED = Prepared(("a", "b", "c"), VALUES, VALUES[..., :1] > 5, {"name": "toy"})
 LABELS = np.array([0, 1, -1])
 
 
-def written(folder, prepared=PREPARED, labels=LABELS, vocabulary=("no", "yes")):
-    return rounds.write_context(folder, prepared, labels, vocabulary, {})
+def written(folder, prepared=PREPARED, labels=LABELS, vocabulary=("no", "yes"), regime=SNELLEN):
+    return rounds.write_context(folder, prepared, labels, vocabulary, {}, regime)
 
 
 def test_a_context_is_read_back_as_it_was_written(tmp_path):
@@ -31,6 +32,7 @@ def test_a_context_is_read_back_as_it_was_written(tmp_path):
     assert context.prepared.digest == PREPARED.digest
     assert context.labels.tolist() == [0, 1, -1]
     assert context.vocabulary == ("no", "yes")
+    assert context.regime == SNELLEN
 
 
 def test_arrays_are_the_bytes_that_numpy_would_save(tmp_path):
@@ -49,8 +51,9 @@ def test_arrays_are_the_bytes_that_numpy_would_save(tmp_path):
         {"vocabulary": ("no", "maybe")},
         {"prepared": dataclasses.replace(PREPARED, items=("a", "c", "b"))},
         {"prepared": dataclasses.replace(PREPARED, values=VALUES + 1)},
+        {"regime": REFERENCE},
     ],
-    ids=["labels", "vocabulary", "items", "values"],
+    ids=["labels", "vocabulary", "items", "values", "regime"],
 )
 def test_whatever_a_model_learns_from_is_in_the_digest(tmp_path, changed):
     assert written(tmp_path) == written(tmp_path)
@@ -62,7 +65,7 @@ def test_large_arrays_are_not_copied_on_their_way_to_the_disk(tmp_path):
     large = Prepared(("a",) * 64, values, np.zeros((64, 64, 1), bool), {})
     tracemalloc.start()
     try:
-        rounds.write_context(tmp_path, large, np.zeros(64, np.int64), ("no",), {})
+        rounds.write_context(tmp_path, large, np.zeros(64, np.int64), ("no",), {}, SNELLEN)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -93,6 +93,7 @@ def test_a_run_holds_corpus_splits_audit_answers_cards_and_ladder(finished):
         "corpus/truth.parquet",
         *(f"splits/{p}.json" for p in ("random", "signer")),
         *(f"answers/{p}/{m}.parquet" for p in ("random", "signer") for m in ("lda", "majority")),
+        *(f"validation/{p}/{m}.parquet" for p in ("random", "signer") for m in ("lda", "majority")),
         *(f"cards/{p}/{m}.json" for p in ("random", "signer") for m in ("lda", "majority")),
     }
 
@@ -283,6 +284,7 @@ def test_a_piece_rewritten_into_no_piece_at_all_is_a_finding(finished, name, edi
     ("edit", "field"),
     [
         (lambda settings: settings.update(seed=43), "seed"),
+        (lambda settings: settings.update(seeds=[43]), "seeds"),
         (lambda settings: settings.update(models=["majority"]), "models"),
         (lambda settings: settings.update(protocols=["signer"]), "protocols"),
     ],

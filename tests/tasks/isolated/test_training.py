@@ -5,7 +5,17 @@ from snellen.core.split import TEST, TRAIN, VALIDATION, Split
 from snellen.errors import BadInput
 from snellen.tasks.isolated.align import Prepared
 from snellen.tasks.isolated.model import TrainingData
-from snellen.tasks.isolated.training import Trained, answers_of, fit_round, temperature_of
+from snellen.tasks.isolated.regime import SNELLEN
+from snellen.tasks.isolated.training import (
+    Trained,
+    Tuition,
+    answers_of,
+    fit_round,
+    held_table,
+    temperature_of,
+)
+
+TUITION = Tuition(SNELLEN, seed=0)
 
 
 class Fixed:
@@ -53,7 +63,7 @@ def test_test_clips_are_never_shown_to_a_fit():
     module = Recorder(LOGS)
     roles = [TRAIN, TRAIN, VALIDATION, TEST]
 
-    fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, 0)
+    fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
 
     assert module.seen == [[0, 1], [0, 1, 2]]
 
@@ -61,17 +71,18 @@ def test_test_clips_are_never_shown_to_a_fit():
 def test_without_validation_there_is_one_fit_and_no_temperature():
     module = Recorder(LOGS)
 
-    trained = fit_round(
-        module, prepared(4), np.array([0, 0, 1, 1]), 2, split([TRAIN, TRAIN, TRAIN, TEST]), 0, 0
-    )
+    roles = [TRAIN, TRAIN, TRAIN, TEST]
+
+    fitted = fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
 
     assert module.seen == [[0, 1, 2]]
-    assert trained.temperature is None
+    assert fitted.trained.temperature is None
+    assert len(fitted.held) == 0
 
 
 def test_a_round_without_training_clips_is_refused():
     with pytest.raises(BadInput, match="round 0 has no training clip"):
-        fit_round(Recorder(LOGS), prepared(2), np.zeros(2, int), 2, split([TEST, TEST]), 0, 0)
+        fit_round(Recorder(LOGS), prepared(2), np.zeros(2, int), 2, split([TEST, TEST]), 0, TUITION)
 
 
 def test_the_temperature_makes_stated_confidence_match_what_is_right():
@@ -112,3 +123,53 @@ def test_a_temperature_changes_confidence_and_not_the_answer():
 
     assert (one[0]["label"], two[0]["label"]) == ("a", "a")
     assert (one[0]["confidence"], two[0]["confidence"]) == pytest.approx((0.9, 0.75))
+
+
+def test_what_is_kept_of_validation_clips_was_said_before_the_refit_on_them():
+    module = Recorder(LOGS)
+    module.later = np.log([[0.5, 0.5]] * 4)
+
+    def fit(data, seed, seen=module.seen):
+        seen.append(len(data.labels))
+        return Fixed(LOGS if len(seen) == 1 else module.later)
+
+    module.fit = fit
+    roles = [TRAIN, TRAIN, VALIDATION, TEST]
+
+    fitted = fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
+
+    rows = held_table(fitted, prepared(4), ("a", "b"), 0).to_pylist()
+    assert module.seen == [2, 3]
+    assert [(row["round"], row["item"], row["label"]) for row in rows] == [
+        (0, "c2", "b"),
+        (0, "c2", "a"),
+    ]
+    assert fitted.trained.model.logs is module.later
+
+
+def test_a_model_that_learns_in_epochs_is_refitted_at_the_rates_of_its_best_epochs():
+    asked = []
+
+    class Epochs:
+        SETTINGS = {"model": "epochs"}
+
+        def learn(self, data, held, course):
+            asked.append((len(data.labels), held and len(held.labels), course.rates))
+            found = Fixed(LOGS)
+            found.rates = (0.1, 0.05)
+            return found
+
+    roles = [TRAIN, TRAIN, VALIDATION, TEST]
+
+    fit_round(Epochs(), prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
+
+    assert asked == [(2, 1, None), (3, None, (0.1, 0.05))]
+
+
+def test_a_clip_out_of_vocabulary_teaches_nothing():
+    module = Recorder(LOGS)
+    roles = [TRAIN, TRAIN, TRAIN, TEST]
+
+    fit_round(module, prepared(4), np.array([0, -1, 1, 1]), 2, split(roles), 0, TUITION)
+
+    assert module.seen == [[0, 2]]

@@ -108,9 +108,9 @@ def require_labels(corpus: Corpus) -> None:
         raise BadInput(Fault(corpus.name, seen, "at least one labelled clip", field="label"))
 
 
-def silent_of(corpus: Corpus) -> tuple[str, ...]:
-    """What a run of this corpus does not measure."""
-    return (*corpus.silent, ONE_SEED)
+def silent_of(corpus: Corpus, seeds: int) -> tuple[str, ...]:
+    """What a run of this corpus with so many training seeds does not measure."""
+    return (*corpus.silent, ONE_SEED) if seeds == 1 else corpus.silent
 
 
 def _missing(keypoints: Keypoints) -> tuple[Share, ...]:

@@ -51,7 +51,9 @@ BINS = 10
 TOP_CONFUSIONS = 15
 
 
-def contract_of(corpus: Corpus, split: Split, *, seed: str, preprocessing: str) -> dict[str, str]:
+def contract_of(
+    corpus: Corpus, split: Split, *, seed: str, preprocessing: str, training: str
+) -> dict[str, str]:
     """What another run must share with this one before the two may be ranked."""
     tested = np.flatnonzero(split.tested_in >= 0)
     test_set = [[corpus.items[k], corpus.labels[k], int(split.tested_in[k])] for k in tested]
@@ -61,6 +63,7 @@ def contract_of(corpus: Corpus, split: Split, *, seed: str, preprocessing: str) 
         "seed": seed,
         "vocabulary": digest_json(list(corpus.vocabulary)),
         "preprocessing": preprocessing,
+        "training": training,
         "test_set": digest_json(test_set),
         "measures": MEASURES,
     }

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 CARD = "model.json"
-FORMAT = "snellen-model/1"
+FORMAT = "snellen-model/2"
 TASK = "isolated"
 ROUND_LIMIT = 2**31
 
@@ -53,15 +53,23 @@ class RoundFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a folder of trained rounds is and where it came from."""
+    """What a folder of trained rounds is and where it came from.
+
+    ``training`` is the digest of the regime, ``preprocessing`` the fingerprint of
+    the recipe named ``prepared_by``, which brings every clip to ``frames``.
+    """
 
     format: str = FORMAT
     task: str = TASK
     model: str
     seed: int
     recipe: str
+    regime: str
+    training: str
     layout: str
     preprocessing: str
+    prepared_by: str
+    frames: int
     vocabulary: tuple[str, ...]
     data: str
     split: str
@@ -235,6 +243,11 @@ class _FromFile:
             seen = f"arrays that give no shares of {self.classes} labels"
             raise BadInput(Fault(str(self.path), seen, "a trained model of this vocabulary"))
         return logs
+
+    @property
+    def parameters(self) -> int | None:
+        """How many numbers were learnt, where the model keeps count."""
+        return getattr(self.model, "parameters", None)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays as they were read."""

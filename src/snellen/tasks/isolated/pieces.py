@@ -1,8 +1,9 @@
 """What a run folder holds, typed: corpus, splits, audit, answers, cards, ladder.
 
 *Conventions*: pieces are named ``corpus/...``, ``splits/PROTOCOL.json``,
-``answers/PROTOCOL/MODEL.parquet``, ``cards/PROTOCOL/MODEL.json``, ``audit.json``,
-``ladder.json``. A piece is verified against the run's index whenever it is read.
+``answers/PROTOCOL/MODEL.parquet``, ``validation/PROTOCOL/MODEL.parquet``,
+``seeds/PROTOCOL/MODEL/SEED.parquet``, ``cards/PROTOCOL/MODEL.json``, ``audit.json``,
+``ladder.json``, ``seeds.json``. A piece is verified against the run's index whenever it is read.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from snellen.core.corpus import CLIPS, TRUTH, Corpus
 from snellen.core.duplicates import NearPairs
 from snellen.core.findings import Audit
 from snellen.core.ladder import Ladder
+from snellen.core.seeds import Seeds
 from snellen.core.split import Split, split_from_json, split_to_json
 from snellen.digest import canonical_json
 from snellen.errors import BadInput, Fault
@@ -27,6 +29,7 @@ from snellen.store.files import parse_json
 from snellen.store.folder import RunFolder
 from snellen.store.tables import table_bytes, table_from_bytes
 from snellen.tasks.isolated.audit import Duplicates
+from snellen.tasks.isolated.training import HELD
 
 __all__ = [
     "cards_in",
@@ -35,13 +38,18 @@ __all__ = [
     "get_card",
     "get_corpus",
     "get_duplicates",
+    "get_held",
     "get_ladder",
+    "get_seed_answers",
+    "get_seeds",
     "get_settings",
     "get_split",
     "put_answers",
     "put_card",
     "put_corpus",
     "put_duplicates",
+    "put_held",
+    "put_seed_answers",
     "put_split",
     "put_struct",
 ]
@@ -129,6 +137,42 @@ def get_answers(run: RunFolder, protocol: str, model: str) -> pa.Table:
     return table_from_bytes(run.get(name), SPANS, name)
 
 
+def put_held(run: RunFolder, protocol: str, model: str, held: pa.Table) -> None:
+    """Store what one model said of its validation clips before the refit."""
+    run.put(f"validation/{protocol}/{model}.parquet", table_bytes(held))
+
+
+def get_held(run: RunFolder, protocol: str, model: str) -> pa.Table:
+    """What one model said of its validation clips before the refit: HELD rows."""
+    name = f"validation/{protocol}/{model}.parquet"
+    return table_from_bytes(run.get(name), HELD, name)
+
+
+def put_seed_answers(
+    run: RunFolder, protocol: str, model: str, seed: int, answers: pa.Table
+) -> None:
+    """Store the answers of a model trained with a further seed."""
+    run.put(_seed_name(protocol, model, seed), table_bytes(answers))
+
+
+def get_seed_answers(run: RunFolder, protocol: str, model: str, seed: int) -> pa.Table:
+    """The answers of a model trained with a further seed."""
+    name = _seed_name(protocol, model, seed)
+    return table_from_bytes(run.get(name), SPANS, name)
+
+
+def _seed_name(protocol: str, model: str, seed: int) -> str:
+    return f"seeds/{protocol}/{model}/{seed}.parquet"
+
+
+def get_seeds(run: RunFolder) -> Seeds | None:
+    """What several training seeds say together; None where one was run."""
+    if "seeds.json" not in run.names():
+        return None
+    seeds: Seeds = _struct(run, "seeds.json", Seeds)
+    return seeds
+
+
 def put_card(run: RunFolder, card: Scorecard) -> None:
     """Store a scorecard."""
     run.put(card_name(card.protocol, card.model), card_to_json(card))
@@ -155,7 +199,9 @@ def cards_in(run: RunFolder) -> tuple[tuple[str, str], ...]:
     )
 
 
-def put_struct(run: RunFolder, name: str, value: Audit | Ladder | Mapping[str, Any]) -> None:
+def put_struct(
+    run: RunFolder, name: str, value: Audit | Ladder | Seeds | Mapping[str, Any]
+) -> None:
     """Store an audit, a ladder or plain settings as canonical JSON."""
     run.put(name, canonical_json(msgspec.to_builtins(value), indent=1))
 

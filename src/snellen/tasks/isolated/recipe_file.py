@@ -22,13 +22,14 @@ NOT_STATED = "not stated"
 
 
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Model name, digest of its recipe, seed and preprocessing fingerprint."""
+    """Model name, digest of its recipe, seed, preprocessing fingerprint, digest of the regime."""
 
-    format: str = "snellen-recipe/1"
+    format: str = "snellen-recipe/2"
     model: str | None = None
     recipe: str = NOT_STATED
     seed: str = NOT_STATED
     preprocessing: str = NOT_STATED
+    training: str = NOT_STATED
 
 
 def recipe_path(answers: Path) -> Path:
@@ -48,4 +49,4 @@ def read_recipe(path: Path) -> Recipe:
     try:
         return msgspec.convert(read_json(path), type=Recipe)
     except msgspec.ValidationError as error:
-        raise BadInput(Fault(str(path), str(error), "a snellen-recipe/1 file")) from error
+        raise BadInput(Fault(str(path), str(error), "a snellen-recipe/2 file")) from error

@@ -1,9 +1,10 @@
 """The unit of work of a run: one model, one round of one protocol, trained and answered.
 
 *Conventions*: a spec names model, protocol, round and seed; the result is
-canonical JSON with the temperature and, for each test clip, its ranked labels
-and confidences. Workers read the prepared arrays and the frozen splits from the
-run folder; nothing else reaches them.
+canonical JSON with, for each test clip, its ranked labels and confidences, the
+same for the validation clips before the refit, and the file of the trained
+round. Workers read the prepared arrays and the frozen splits from the run
+folder; nothing else reaches them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -25,13 +27,23 @@ from snellen.errors import SnellenError
 from snellen.store.files import read_json, write_atomic_from, write_json
 from snellen.tasks.isolated.align import Prepared
 from snellen.tasks.isolated.model import model_module
-from snellen.tasks.isolated.training import answers_of, fit_round
+from snellen.tasks.isolated.model_file import RoundFile, save_round, start_folder
+from snellen.tasks.isolated.regime import Regime
+from snellen.tasks.isolated.training import (
+    Tuition,
+    answers_of,
+    fit_round,
+    held_rows,
+    held_table,
+)
 
 __all__ = [
     "CALL",
     "SETUP",
     "Context",
+    "RoundResult",
     "answer_round",
+    "model_folder",
     "open_context",
     "read_result",
     "write_context",
@@ -39,17 +51,35 @@ __all__ = [
 
 CALL = "snellen.tasks.isolated.rounds:answer_round"
 SETUP = "snellen.tasks.isolated.rounds:open_context"
-RESULT_FORMAT = "snellen-round/1"
+RESULT_FORMAT = "snellen-round/2"
+ANSWER_COLUMNS = ("item", "rank", "label", "confidence")
+FIELDS = frozenset({"file", "held", "answers"})
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What every round of a run shares."""
+    """What every round of a run shares; trained rounds go below ``root``."""
 
     prepared: Prepared
     labels: np.ndarray
     vocabulary: tuple[str, ...]
     splits: Mapping[str, Split]
+    regime: Regime
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """Answers to test clips (SPANS), to validation clips (HELD), and the trained round's file."""
+
+    answers: pa.Table
+    held: pa.Table
+    file: RoundFile
+
+
+def model_folder(root: Path, protocol: str, model: str, seed: int) -> Path:
+    """Where a run keeps the trained rounds of one model."""
+    return root / "models" / protocol / model / str(seed)
 
 
 def write_context(
@@ -58,6 +88,7 @@ def write_context(
     labels: np.ndarray,
     vocabulary: Sequence[str],
     splits: Mapping[str, dict[str, Any]],
+    regime: Regime,
 ) -> str:
     """Put the arrays where workers map them into memory; returns the digest of all that is learnt.
 
@@ -72,10 +103,11 @@ def write_context(
             "vocabulary": list(vocabulary),
             "settings": prepared.settings,
             "splits": dict(splits),
+            "regime": regime.to_json(),
         },
     )
     learnt = [prepared.digest, list(prepared.items), digest_array(labels), list(vocabulary)]
-    return digest_json(learnt)
+    return digest_json([*learnt, regime.digest])
 
 
 def _save(array: np.ndarray, file: BinaryIO) -> None:
@@ -100,32 +132,51 @@ def open_context(spec: Mapping[str, Any]) -> Context:
         settings=plain["settings"],
     )
     splits = {name: split_from_json(data) for name, data in plain["splits"].items()}
-    return Context(prepared, np.asarray(arrays["labels"]), tuple(plain["vocabulary"]), splits)
+    return Context(
+        prepared=prepared,
+        labels=np.asarray(arrays["labels"]),
+        vocabulary=tuple(plain["vocabulary"]),
+        splits=splits,
+        regime=Regime(**plain["regime"]),
+        root=folder.parent,
+    )
 
 
 def answer_round(context: Context, spec: Mapping[str, Any]) -> bytes:
-    """Train one model on one round and answer that round's test clips."""
+    """Train one model on one round, keep it, and answer that round's test clips."""
     split = context.splits[spec["protocol"]]
-    module = model_module(spec["model"])
-    trained = fit_round(
-        module,
+    folder = model_folder(context.root, spec["protocol"], spec["model"], spec["seed"])
+    start_folder(folder)
+    fitted = fit_round(
+        model_module(spec["model"]),
         context.prepared,
         context.labels,
         len(context.vocabulary),
         split,
         spec["round"],
-        spec["seed"],
+        Tuition(context.regime, spec["seed"], checkpoints=folder),
     )
     tested = split.positions(spec["round"], TEST)
-    answers = answers_of(trained, context.prepared, context.vocabulary, tested)
-    columns = ("item", "rank", "label", "confidence")
-    rows = {name: answers.column(name).to_pylist() for name in columns}
-    return canonical_json({"temperature": trained.temperature, **rows})
+    answers = answers_of(fitted.trained, context.prepared, context.vocabulary, tested)
+    held = held_table(fitted, context.prepared, context.vocabulary, spec["round"])
+    file = save_round(folder, spec["round"], fitted.trained)
+    return canonical_json(
+        {
+            "file": msgspec.to_builtins(file),
+            "held": held.to_pydict(),
+            "answers": {name: answers.column(name).to_pylist() for name in ANSWER_COLUMNS},
+        }
+    )
 
 
-def read_result(data: bytes) -> pa.Table:
-    """The SPANS rows of one round's result."""
+def read_result(data: bytes) -> RoundResult:
+    """The result of one round."""
     plain = json.loads(data)
-    if set(plain) != {"temperature", "item", "rank", "label", "confidence"}:
+    if set(plain) != FIELDS:
         raise SnellenError("a stored round result has other fields than this version writes")
-    return spans(plain["item"], plain["rank"], plain["label"], plain["confidence"])
+    held = plain["held"]
+    return RoundResult(
+        answers=spans(*(plain["answers"][name] for name in ANSWER_COLUMNS)),
+        held=held_rows(held["round"], *(held[name] for name in ANSWER_COLUMNS)),
+        file=msgspec.convert(plain["file"], RoundFile),
+    )

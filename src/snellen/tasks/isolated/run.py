@@ -8,14 +8,11 @@ speeds a run up (prepared arrays, finished rounds) lies beside the pieces, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from snellen.core.allocate import Infeasible
-from snellen.core.answers import in_order
 from snellen.core.card import Scorecard
 from snellen.core.cells import NotMeasurable, NotMeasured
 from snellen.core.corpus import Corpus
@@ -23,14 +20,12 @@ from snellen.core.findings import Audit
 from snellen.core.groups import GAP
 from snellen.core.ladder import Ladder
 from snellen.core.protocols import ladder_protocols, make_split
-from snellen.core.runner import Receipt, run_map
-from snellen.core.split import Split, split_to_json
-from snellen.digest import digest_json
-from snellen.errors import BadInput, Fault, Mismatch, SnellenError
+from snellen.core.split import Split
+from snellen.errors import BadInput, Fault, Mismatch
 from snellen.store.folder import RunFolder
-from snellen.store.objects import ObjectStore
-from snellen.tasks.isolated import pieces, rounds
-from snellen.tasks.isolated.align import Prepared, prepare
+from snellen.tasks.isolated import pieces
+from snellen.tasks.isolated.align import prepare
+from snellen.tasks.isolated.answering import Answered, Plan, Progress, answer_all
 from snellen.tasks.isolated.audit import (
     audit_recordings,
     duplicates_of,
@@ -38,20 +33,18 @@ from snellen.tasks.isolated.audit import (
     require_labels,
     silent_of,
 )
-from snellen.tasks.isolated.card import build_card, contract_of
-from snellen.tasks.isolated.code import code_id
+from snellen.tasks.isolated.card import build_card
 from snellen.tasks.isolated.data import Recordings
 from snellen.tasks.isolated.ladder import build_ladder
 from snellen.tasks.isolated.model import model_module
+from snellen.tasks.isolated.regime import SNELLEN, regime_by_name
 from snellen.tasks.isolated.scores import Outcomes, outcomes_of
-from snellen.tasks.isolated.training import recipe
+from snellen.tasks.isolated.seeds import build_seeds
+from snellen.tasks.isolated.withheld import withheld
 
 __all__ = ["Progress", "RunResult", "RunSettings", "run"]
 
 DEFAULT_MODELS = ("majority", "lda", "trees", "rocket")
-
-# Called with a stage's name, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +52,25 @@ class RunSettings:
     """What to run.
 
     ``protocols`` of None means all the corpus admits, ``folds`` of None each
-    protocol's own number.
+    protocol's own number. ``seed`` draws the splits; every model is trained once
+    with each of ``seeds`` (None: with ``seed``), and the first of them makes the
+    cards. ``withhold`` classes are kept out of the vocabulary.
     """
 
     models: tuple[str, ...] = DEFAULT_MODELS
     protocols: tuple[str, ...] | None = None
     folds: int | None = None
     seed: int = 42
+    seeds: tuple[int, ...] | None = None
     gap: int = GAP
+    regime: str = SNELLEN.name
+    withhold: int = 0
     workers: int = 1
+
+    @property
+    def training_seeds(self) -> tuple[int, ...]:
+        """The seeds of training, the first of which makes the cards."""
+        return self.seeds or (self.seed,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +90,18 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
         Mismatch: the folder holds a run of other data or settings; each is named.
         SnellenError: a round broke; each is named.
     """
-    if recordings.keypoints is None:
+    keypoints = recordings.keypoints
+    if keypoints is None:
         seen = f"{recordings.corpus.name} holds metadata only"
         raise BadInput(
             Fault(recordings.source, seen, "recordings to train on; snellen audit needs none")
         )
     for name in settings.models:
         model_module(name)  # an unknown name is refused before anything is written
+    regime = regime_by_name(settings.regime)
+    recordings = replace(
+        recordings, corpus=withheld(recordings.corpus, settings.withhold, settings.seed)
+    )
     corpus = recordings.corpus
     require_labels(corpus)
     protocols, missing = _protocols(corpus, settings)
@@ -112,14 +120,48 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
             recordings, splits, gap=settings.gap, progress=progress, duplicates=duplicates
         )
         pieces.put_struct(folder, "audit.json", audit)
-        prepared = prepare(recordings.keypoints)
-        answers = _answers(root, prepared, corpus, splits, settings, progress)
-        results = _cards(folder, corpus, splits, answers, prepared, audit, settings, progress)
+        prepared = prepare(keypoints, preprocessing=regime.preprocessing, frames=regime.frames)
+        plan = Plan(
+            corpus=corpus,
+            prepared=prepared,
+            splits=tuple(splits),
+            models=settings.models,
+            seeds=settings.training_seeds,
+            regime=regime,
+        )
+        answered = answer_all(root, plan, workers=settings.workers, progress=progress)
+        results = _cards(folder, plan, answered, audit, progress)
         leaks = {split.protocol: split.leaks for split in audit.splits}
         ladder = build_ladder(corpus, splits, leaks, results, settings.models, missing)
         pieces.put_struct(folder, "ladder.json", ladder)
+        _put_seeds(folder, plan, answered)
         folder.seal()
     return RunResult(audit, ladder, tuple(card for card, _ in results.values()))
+
+
+def _put_seeds(
+    folder: RunFolder, plan: Plan, answered: Mapping[tuple[str, str, int], Answered]
+) -> None:
+    """Keep what the further seeds answered, and what all seeds together say."""
+    if len(plan.seeds) == 1:
+        return
+    for (protocol, model, seed), found in answered.items():
+        if seed != plan.seeds[0]:
+            pieces.put_seed_answers(folder, protocol, model, seed, found.answers)
+    outcomes = {
+        (split.protocol, model): [
+            outcomes_of(
+                plan.corpus,
+                split,
+                answered[split.protocol, model, seed].answers,
+                group_names(plan.corpus, split),
+            )
+            for seed in plan.seeds
+        ]
+        for split in plan.splits
+        for model in plan.models
+    }
+    pieces.put_struct(folder, "seeds.json", build_seeds(plan.seeds, outcomes))
 
 
 def _require_same_run(folder: RunFolder, asked: Mapping[str, object], corpus: Corpus) -> None:
@@ -170,39 +212,37 @@ def _splits(
 
 def _cards(
     folder: RunFolder,
-    corpus: Corpus,
-    splits: Sequence[Split],
-    answers: Mapping[tuple[str, str], pa.Table],
-    prepared: Prepared,
+    plan: Plan,
+    answered: Mapping[tuple[str, str, int], Answered],
     audit: Audit,
-    settings: RunSettings,
     progress: Progress,
 ) -> dict[tuple[str, str], tuple[Scorecard, Outcomes]]:
     """Score every model under every split; answers and cards become pieces of the run."""
     results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
-    for split, audited in zip(splits, audit.splits, strict=True):
+    corpus, seed = plan.corpus, plan.seeds[0]
+    total = len(plan.splits) * len(plan.models)
+    for split, audited in zip(plan.splits, audit.splits, strict=True):
         groups = group_names(corpus, split)
-        contract = contract_of(
-            corpus, split, seed=str(settings.seed), preprocessing=prepared.fingerprint
-        )
-        for model in settings.models:
-            progress("cards", len(results), len(answers))
-            given = answers[split.protocol, model]
+        for model in plan.models:
+            progress("cards", len(results), total)
+            given = answered[split.protocol, model, seed]
             card = build_card(
                 corpus,
                 split,
-                given,
+                given.answers,
                 model=model,
-                recipe=digest_json(recipe(model_module(model), prepared, settings.seed)),
-                contract=contract,
+                recipe=plan.recipe(model, seed),
+                contract=plan.contract(split, seed),
                 groups=groups,
                 leaks=audited.leaks,
-                silent=silent_of(corpus),
+                silent=silent_of(corpus, len(plan.seeds)),
             )
-            pieces.put_answers(folder, split.protocol, model, given)
+            pieces.put_answers(folder, split.protocol, model, given.answers)
+            pieces.put_held(folder, split.protocol, model, given.held)
             pieces.put_card(folder, card)
-            results[split.protocol, model] = card, outcomes_of(corpus, split, given, groups)
-    progress("cards", len(answers), len(answers))
+            outcomes = outcomes_of(corpus, split, given.answers, groups)
+            results[split.protocol, model] = card, outcomes
+    progress("cards", total, total)
     return results
 
 
@@ -214,7 +254,10 @@ def _settings_json(settings: RunSettings, protocols: Sequence[str]) -> dict[str,
         "protocols": list(protocols),
         "folds": settings.folds,
         "seed": settings.seed,
+        "seeds": list(settings.training_seeds),
         "gap": settings.gap,
+        "regime": settings.regime,
+        "withhold": settings.withhold,
     }
 
 
@@ -245,76 +288,3 @@ def _protocols(
 
 def _why(name: str, reasons: Mapping[str, NotMeasurable]) -> str:
     return reasons[name].reason if name in reasons else "no such protocol"
-
-
-def _answers(
-    root: Path,
-    prepared: Prepared,
-    corpus: Corpus,
-    splits: Sequence[Split],
-    settings: RunSettings,
-    progress: Progress,
-) -> dict[tuple[str, str], pa.Table]:
-    """Train and answer every round of every model under every split, in any number of processes."""
-    plain = {split.protocol: split_to_json(split) for split in splits}
-    digest = rounds.write_context(root / "work", prepared, corpus.classes, corpus.vocabulary, plain)
-    code = {model: code_id(model) for model in settings.models}
-    specs = [
-        {
-            "model": model,
-            "code": code[model],
-            "protocol": split.protocol,
-            "round": k,
-            "seed": settings.seed,
-        }
-        for split in splits
-        for model in settings.models
-        for k in range(split.rounds)
-    ]
-    _warm_up(settings.models, progress)
-    store = ObjectStore(root / "objects")
-    done: list[Receipt] = []
-    progress("rounds", 0, len(specs))
-
-    def heard(receipt: Receipt) -> None:
-        done.append(receipt)
-        progress("rounds", len(done), len(specs))
-
-    receipts = run_map(
-        rounds.CALL,
-        specs,
-        store=store,
-        code_id=rounds.RESULT_FORMAT,
-        setup=rounds.SETUP,
-        setup_spec={"folder": str((root / "work").resolve())},
-        setup_digest=digest_json([digest, plain]),
-        workers=settings.workers,
-        on_receipt=heard,
-    )
-    _raise_failed(receipts)
-    parts: dict[tuple[str, str], list[pa.Table]] = {}
-    for receipt in receipts:
-        at = receipt.spec["protocol"], receipt.spec["model"]
-        parts.setdefault(at, []).append(rounds.read_result(store.get(receipt.key)))
-    return {at: in_order(pa.concat_tables(tables)) for at, tables in parts.items()}
-
-
-def _warm_up(models: Sequence[str], progress: Progress) -> None:
-    for name in models:
-        warm = getattr(model_module(name), "warm_up", None)
-        if warm is not None:
-            progress(f"preparing {name} (compiled once, half a minute the first time)", 0, 1)
-            warm()
-            progress(f"preparing {name} (compiled once, half a minute the first time)", 1, 1)
-
-
-def _raise_failed(receipts: Iterable[Receipt]) -> None:
-    failed = [receipt for receipt in receipts if receipt.state != "ok"]
-    if failed:
-        lines = [
-            f"  {x.spec['model']}, {x.spec['protocol']}, round {x.spec['round']}: "
-            f"{x.state}: {x.message}"
-            for x in failed
-        ]
-        head = f"{len(failed)} rounds failed; what is done is kept, run again to try these anew:"
-        raise SnellenError("\n".join([head, *lines]))

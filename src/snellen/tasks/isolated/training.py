@@ -1,13 +1,17 @@
 """One round of one model: fit, set its sharpness on validation, answer the test clips.
 
 *Conventions*: a round's training and validation clips fit the model, its test
-clips are only answered. Log-probabilities have shape (clips, classes).
+clips are only answered. Log-probabilities have shape (clips, classes). What is
+kept of the validation clips is what the model said before it was refitted on
+them: whoever tunes a gate needs answers to clips the model had not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +22,45 @@ from snellen.core.answers import spans
 from snellen.core.split import TRAIN, VALIDATION, Split
 from snellen.errors import BadInput, Fault
 from snellen.tasks.isolated.align import Prepared
-from snellen.tasks.isolated.model import Fitted, ModelModule, TrainingData
+from snellen.tasks.isolated.model import (
+    Course,
+    EpochModule,
+    Fitted,
+    Learnt,
+    ModelModule,
+    TrainingData,
+)
+from snellen.tasks.isolated.regime import Regime
 
-__all__ = ["Trained", "answers_of", "fit_round", "temperature_of"]
+__all__ = [
+    "HELD",
+    "FittedRound",
+    "Trained",
+    "Tuition",
+    "answers_of",
+    "fit_round",
+    "held_rows",
+    "held_table",
+    "learns_in_epochs",
+    "recipe",
+    "temperature_of",
+]
 
 RANKS = 5
 # Ridge scores hardly leave [-1, 1], so honest temperatures lie far below 1.
 COLDEST, HOTTEST = 0.01, 100.0
 DECIMALS = 6
 CLIPS_AT_ONCE = 1024
+
+HELD = pa.schema(
+    [
+        pa.field("round", pa.int16(), nullable=False),
+        pa.field("item", pa.string(), nullable=False),
+        pa.field("rank", pa.int16(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),
+        pa.field("confidence", pa.float32(), nullable=False),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +74,11 @@ class Trained:
     model: Fitted
     temperature: float | None
 
+    @property
+    def parameters(self) -> int | None:
+        """How many numbers were learnt; None for a model that keeps no such count."""
+        return getattr(self.model, "parameters", None)
+
     def log_probabilities(self, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Calibrated log-probabilities, in batches so that memory stays bounded."""
         parts = [
@@ -48,6 +87,45 @@ class Trained:
         ]
         raw = np.concatenate(parts)
         return raw if self.temperature is None else _cooled(raw, self.temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuition:
+    """How the models of a comparison are trained: the contract, a seed, and where to go on from.
+
+    ``checkpoints`` is a folder for trainings that last; None keeps nothing.
+    ``on_epoch`` hears of (phase, epochs done, epochs at most).
+    """
+
+    regime: Regime
+    seed: int
+    checkpoints: Path | None = None
+    on_epoch: Callable[[str, int, int], None] | None = None
+
+    def course(self, phase: str, round_: int, rates: tuple[float, ...] | None = None) -> Course:
+        """The course of one phase of one round."""
+        heard = self.on_epoch
+        folder = self.checkpoints
+        return Course(
+            regime=self.regime,
+            seed=self.seed,
+            rates=rates,
+            checkpoint=None if folder is None else folder / f"round-{round_:02d}.{phase}.npz",
+            on_epoch=None if heard is None else lambda done, most: heard(phase, done, most),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRound:
+    """A trained round, and what it said of its validation clips before it was refitted on them.
+
+    ``held`` are positions of the validation clips; ``held_log_probabilities`` has
+    the temperature in it, one number fitted on these same clips.
+    """
+
+    trained: Trained
+    held: np.ndarray
+    held_log_probabilities: np.ndarray
 
 
 def _cooled(log_probabilities: np.ndarray, temperature: float) -> np.ndarray:
@@ -75,34 +153,62 @@ def temperature_of(log_probabilities: np.ndarray, labels: np.ndarray) -> float:
     return float(np.exp(best.x)) if best.fun <= loss(0.0) else 1.0
 
 
+def learns_in_epochs(module: ModelModule | EpochModule) -> bool:
+    """Whether a model has validation clips choose its best epoch."""
+    return hasattr(module, "learn")
+
+
 def fit_round(
-    module: ModelModule,
+    module: ModelModule | EpochModule,
     prepared: Prepared,
     labels: np.ndarray,
     classes: int,
     split: Split,
     round_: int,
-    seed: int,
-) -> Trained:
+    tuition: Tuition,
+) -> FittedRound:
     """Fit on train, read the temperature off validation, then fit on both.
 
-    ``labels`` is aligned with ``prepared.items``; -1 is out of vocabulary.
+    A model that learns in epochs is trained again on both with the learning rates
+    of the epochs up to its best, so that all models of a comparison end with the
+    same clips. ``labels`` is aligned with ``prepared.items``; -1 is out of vocabulary.
 
     Raises:
         BadInput: the round has no training clip.
     """
-    train = split.positions(round_, TRAIN)
-    validation = split.positions(round_, VALIDATION)
+    train = _labelled(split.positions(round_, TRAIN), labels)
+    validation = _labelled(split.positions(round_, VALIDATION), labels)
     if len(train) == 0:
         where = f"split {split.protocol}"
         raise BadInput(Fault(where, f"round {round_} has no training clip", "at least one"))
+    data = _subset(prepared, labels, classes, train)
     if len(validation) == 0:
-        return Trained(module.fit(_subset(prepared, labels, classes, train), seed), None)
-    first = Trained(module.fit(_subset(prepared, labels, classes, train), seed), None)
-    held = first.log_probabilities(prepared.values[validation], prepared.mask[validation])
-    temperature = temperature_of(held, labels[validation])
-    both = np.union1d(train, validation)
-    return Trained(module.fit(_subset(prepared, labels, classes, both), seed), temperature)
+        alone = _fitted(module, data, None, tuition.course("fit", round_))
+        return FittedRound(Trained(alone, None), validation, np.zeros((0, classes)))
+    held = _subset(prepared, labels, classes, validation)
+    first = _fitted(module, data, held, tuition.course("fit", round_))
+    raw = Trained(first, None).log_probabilities(held.values, held.mask)
+    temperature = temperature_of(raw, held.labels)
+    both = _subset(prepared, labels, classes, np.union1d(train, validation))
+    rates = cast("Learnt", first).rates if learns_in_epochs(module) else None
+    final = _fitted(module, both, None, tuition.course("refit", round_, rates))
+    return FittedRound(Trained(final, temperature), validation, _cooled(raw, temperature))
+
+
+def _fitted(
+    module: ModelModule | EpochModule,
+    data: TrainingData,
+    held: TrainingData | None,
+    course: Course,
+) -> Fitted:
+    if learns_in_epochs(module):
+        return cast("EpochModule", module).learn(data, held, course)
+    return cast("ModelModule", module).fit(data, course.seed)
+
+
+def _labelled(positions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    # A clip out of vocabulary has nothing to teach.
+    return np.asarray(positions[labels[positions] >= 0])
 
 
 def _subset(prepared: Prepared, labels: np.ndarray, classes: int, at: np.ndarray) -> TrainingData:
@@ -116,6 +222,13 @@ def answers_of(
     if len(positions) == 0:
         return spans([], [], [], [])
     logs = trained.log_probabilities(prepared.values[positions], prepared.mask[positions])
+    return spans(*_ranked(logs, prepared, vocabulary, positions))
+
+
+def _ranked(
+    logs: np.ndarray, prepared: Prepared, vocabulary: Sequence[str], positions: np.ndarray
+) -> tuple[list[str], list[int], list[str], list[float]]:
+    """Items, ranks, labels and confidences, one row a rank."""
     depth = min(RANKS, len(vocabulary))
     # A stable sort: equal probabilities keep the vocabulary's order.
     best = np.argsort(-logs, axis=1, kind="stable")[:, :depth]
@@ -123,14 +236,38 @@ def answers_of(
     items = np.repeat(np.array(prepared.items, dtype=object)[positions], depth)
     names = np.array(vocabulary, dtype=object)[best.ravel()]
     ranks = np.tile(np.arange(1, depth + 1), len(positions))
-    return spans(items.tolist(), ranks.tolist(), names.tolist(), shares.ravel().tolist())
+    return items.tolist(), ranks.tolist(), names.tolist(), shares.ravel().tolist()
 
 
-def recipe(module: ModelModule, prepared: Prepared, seed: int) -> Mapping[str, object]:
+def held_table(
+    fitted: FittedRound, prepared: Prepared, vocabulary: Sequence[str], round_: int
+) -> pa.Table:
+    """What a round said of its validation clips, as HELD rows."""
+    columns = _ranked(fitted.held_log_probabilities, prepared, vocabulary, fitted.held)
+    return held_rows([round_] * len(columns[0]), *columns)
+
+
+def held_rows(
+    rounds: Sequence[int],
+    items: Sequence[str],
+    ranks: Sequence[int],
+    labels: Sequence[str],
+    confidence: Sequence[float],
+) -> pa.Table:
+    """A HELD table from plain lists."""
+    return pa.table([rounds, items, ranks, labels, confidence], schema=HELD)
+
+
+def recipe(
+    module: ModelModule | EpochModule, prepared: Prepared, tuition: Tuition
+) -> Mapping[str, object]:
     """Everything that decides a model's weights, besides data and split."""
-    return {
+    said: dict[str, Any] = {
         "settings": dict(module.SETTINGS),
         "preprocessing": prepared.settings,
-        "seed": seed,
+        "seed": tuition.seed,
         "calibration": "temperature on validation, then refit on train and validation",
     }
+    if learns_in_epochs(module):
+        said["regime"] = tuition.regime.to_json()
+    return said

@@ -28,6 +28,7 @@ from snellen.tasks.isolated.audit import audit_of, group_names, silent_of
 from snellen.tasks.isolated.card import build_card, contract_of
 from snellen.tasks.isolated.ladder import build_ladder
 from snellen.tasks.isolated.scores import Outcomes, outcomes_of
+from snellen.tasks.isolated.seeds import build_seeds
 
 __all__ = ["Verified", "first_difference", "recompute_card", "verify_run"]
 
@@ -72,6 +73,7 @@ def _recomputed(run: RunFolder) -> Verified:
     results: dict[tuple[str, str], tuple[Scorecard, Outcomes]] = {}
     clips = 0
     ladder = pieces.get_ladder(run)
+    seeds = len(pieces.get_settings(run)["seeds"])
     _require_cards(run, ladder)
     _require_settings(run, ladder)
     for rung in ladder.rungs:
@@ -85,15 +87,20 @@ def _recomputed(run: RunFolder) -> Verified:
                 split,
                 seed=stored.contract["seed"],
                 preprocessing=stored.contract["preprocessing"],
+                training=stored.contract["training"],
             )
             same = msgspec.structs.replace(
-                stored, contract=contract, leaks=leaks[rung.protocol], silent=silent_of(corpus)
+                stored,
+                contract=contract,
+                leaks=leaks[rung.protocol],
+                silent=silent_of(corpus, seeds),
             )
             again = recompute_card(corpus, split, in_order(answers), same, groups)
             _require_equal(pieces.card_name(rung.protocol, model), run, card_to_json(again))
             results[rung.protocol, model] = again, outcomes_of(corpus, split, answers, groups)
             clips += again.intake.expected
     _verify_ladder(run, corpus, leaks, results)
+    _verify_seeds(run, corpus, ladder)
     return Verified(cards=len(results), clips=clips, digest=run.digest)
 
 
@@ -115,10 +122,12 @@ def _require_settings(run: RunFolder, ladder: Ladder) -> None:
     shown = [rung.protocol for rung in ladder.rungs]
     asked = [name for name in settings["protocols"] if name not in ladder.missing_rungs]
     seeds = {pieces.get_card(run, *at).contract["seed"] for at in pieces.cards_in(run)}
+    drawn = {str(pieces.get_split(run, name).seed) for name in shown}
     said = {
         "models": (", ".join(settings["models"]), ", ".join(ladder.models)),
         "protocols": (", ".join(asked), ", ".join(shown)),
-        "seed": (str(settings["seed"]), ", ".join(sorted(seeds))),
+        "seed": (str(settings["seed"]), ", ".join(sorted(drawn))),
+        "seeds": (str(settings["seeds"][0]), ", ".join(sorted(seeds))),
     }
     fields = {name: values for name, values in said.items() if values[0] != values[1]}
     if fields:
@@ -164,6 +173,27 @@ def _verify_ladder(run: RunFolder, corpus: Corpus, leaks: Any, results: Any) -> 
     splits = [pieces.get_split(run, rung.protocol) for rung in stored.rungs]
     again = build_ladder(corpus, splits, leaks, results, stored.models, stored.missing_rungs)
     _require_equal("ladder.json", run, canonical_json(msgspec.to_builtins(again), indent=1))
+
+
+def _verify_seeds(run: RunFolder, corpus: Corpus, ladder: Ladder) -> None:
+    stored = pieces.get_seeds(run)
+    if stored is None:
+        return
+    outcomes: dict[tuple[str, str], list[Outcomes]] = {}
+    for rung in ladder.rungs:
+        split = pieces.get_split(run, rung.protocol)
+        groups = group_names(corpus, split)
+        for model in ladder.models:
+            tables = [pieces.get_answers(run, rung.protocol, model)]
+            tables += [
+                pieces.get_seed_answers(run, rung.protocol, model, seed)
+                for seed in stored.seeds[1:]
+            ]
+            outcomes[rung.protocol, model] = [
+                outcomes_of(corpus, split, answers, groups) for answers in tables
+            ]
+    again = build_seeds(stored.seeds, outcomes)
+    _require_equal("seeds.json", run, canonical_json(msgspec.to_builtins(again), indent=1))
 
 
 def _require_equal(name: str, run: RunFolder, again: bytes) -> None:
