@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from snellen.cli.options import TaskOption, ToFile
+from snellen.core.gate import SHIPPED_THRESHOLD
 from snellen.errors import BadInput, Fault
 
 __all__ = ["export"]
@@ -15,20 +16,18 @@ __all__ = ["export"]
 Trained = Annotated[Path, typer.Argument(help="Folder from snellen train.", show_default=False)]
 Round = Annotated[int, typer.Option("--round", min=0, help="Round to export.")]
 Threshold = Annotated[
-    float | None,
-    typer.Option(help="Confidence below which an answer is better not given; 0.70 by default."),
+    float,
+    typer.Option(min=0, max=1, help="Confidence below which an answer is better not given."),
 ]
-Licence = Annotated[
-    str | None, typer.Option(help="Licence of the model, put into the file; not stated by default.")
-]
+Licence = Annotated[str, typer.Option(help="Licence of the model, as it is to stand in the file.")]
 
 
 def export(
     models: Trained,
     output: ToFile,
     round_: Round = 0,
-    threshold: Threshold = None,
-    licence: Licence = None,
+    threshold: Threshold = SHIPPED_THRESHOLD,
+    licence: Licence = "not stated",
     task: TaskOption = "isolated",
 ) -> None:
     """Write one trained round as ONNX, with labels, preprocessing and origin in its metadata."""
@@ -36,9 +35,9 @@ def export(
 
     if output.suffix.lower() != ".onnx":
         raise BadInput(Fault(str(output), f"a file named {output.name}", "one ending in .onnx"))
-    stated = {"threshold": threshold, "licence": licence}
-    said = {name: value for name, value in stated.items() if value is not None}
-    written = task_verbs(task).export(models, round_, output=output, **said)
+    written = task_verbs(task).export(
+        models, round_, output=output, threshold=threshold, licence=licence
+    )
     typer.echo(
         f"{output}: {written.model}, round {written.round}, {len(written.labels)} labels, "
         f"licence {written.licence}"

@@ -32,7 +32,6 @@ from snellen.tasks.isolated.model.neural.network import answers_in_chunks, sessi
 from snellen.tasks.isolated.model_file import ModelCard, load_round, read_model_card
 from snellen.tasks.isolated.onnx_checks import checked_model
 from snellen.tasks.isolated.onnx_metadata import (
-    THRESHOLD,
     OnnxMetadata,
     metadata_from_text,
     metadata_to_text,
@@ -41,7 +40,6 @@ from snellen.tasks.isolated.onnx_metadata import (
 __all__ = ["OnnxModel", "export_bytes", "export_model", "read_onnx", "require_fit_onnx"]
 
 OUTPUTS = ("log_probabilities", "probabilities")
-NOT_STATED = "not stated"
 # Shares in single precision, summed over many classes.
 SUM_TOLERANCE = 1e-4
 
@@ -51,8 +49,8 @@ def export_model(
     round_: int,
     *,
     output: Path,
-    threshold: float = THRESHOLD,
-    licence: str = NOT_STATED,
+    threshold: float,
+    licence: str,
 ) -> OnnxMetadata:
     """Write one trained round of a folder from ``snellen train`` as an ONNX file.
 

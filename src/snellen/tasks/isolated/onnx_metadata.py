@@ -21,11 +21,9 @@ from snellen.errors import BadInput, Fault
 from snellen.limits import MAX_FRAMES, MAX_LABEL_LENGTH
 from snellen.store.files import parse_json
 
-__all__ = ["FORMAT", "THRESHOLD", "OnnxMetadata", "metadata_from_text", "metadata_to_text"]
+__all__ = ["FORMAT", "OnnxMetadata", "metadata_from_text", "metadata_to_text"]
 
 FORMAT = "snellen-onnx/1"
-THRESHOLD = 0.70
-"""The reference evaluation's; a study of the model's own gate gives a better one."""
 
 
 class OnnxMetadata(Struct, frozen=True, kw_only=True):
