@@ -176,6 +176,22 @@ def test_the_hands_are_compared_in_numbers():
     )
 
 
+def test_the_hand_that_costs_most_models_more_is_the_one_named():
+    shown = section(study({"tree": OUTCOMES["tree"]}))
+
+    assert sentence(shown, "Losing the") == (
+        "Losing the left hand costs more than losing the right for 1 of 1 model."
+    )
+
+
+def test_a_bound_that_is_shown_as_0_tells_nothing_from_0():
+    near = replace(OUTCOMES["net"]["dropout_50"], delta=cell(-0.009, -0.018, -0.0003))
+
+    shown = section(study({"net": OUTCOMES["net"] | {"dropout_50": near}}))
+
+    assert sentence(shown, "No severity of dropout")
+
+
 def test_the_dearest_condition_and_the_harmless_ones_of_the_best_model_are_named():
     shown = section(study())
 

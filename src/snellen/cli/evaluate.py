@@ -8,15 +8,6 @@ from typing import Annotated
 import typer
 
 from snellen.cli.options import Json, Run, TaskOption
-from snellen.cli.show import print_json, print_table
-from snellen.cli.studies import stored_study
-from snellen.report.evaluation import Speed, evaluations
-from snellen.report.evaluation_files import LATENCY_FIGURE, evaluation_files
-from snellen.report.evaluation_section import evaluation_section
-from snellen.report.section import Section
-from snellen.report.terminal import section_tables
-from snellen.store.files import write_atomic
-from snellen.tasks import task_verbs
 
 __all__ = ["evaluate"]
 
@@ -33,14 +24,24 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Write a run's evaluation: summary, per-class table, confusions, paired tests, pictures."""
+    from snellen.cli.show import print_json, print_table
+    from snellen.cli.studies import stored_study
+    from snellen.report.evaluation import evaluations
+    from snellen.report.evaluation_files import LATENCY_FIGURE, evaluation_files
+    from snellen.report.evaluation_section import evaluation_section
+    from snellen.report.terminal import section_tables
+    from snellen.store.files import write_atomic
+    from snellen.tasks import task_verbs
+
     verbs = task_verbs(task)
     _, ladder, cards = verbs.contents(run)
-    speeds, latency = _latency(run, ladder.headline)
+    timed = stored_study(run, "latency", ladder.headline)
+    latency, pictures = (None, None) if timed is None else timed
     comparison = verbs.compare(str(run), str(run), protocols=None, allow=())
-    found = evaluations(ladder, cards, comparison, speeds, run=str(run))
+    found = evaluations(ladder, cards, comparison, latency)
     section = evaluation_section(found)
     folder = output or run / FOLDER
-    files = evaluation_files(found, cards, section, latency)
+    files = evaluation_files(found, cards, section, pictures)
     for name, data in files.items():
         write_atomic(folder / name, data)
     if json:
@@ -50,12 +51,3 @@ def evaluate(
     typer.echo(f"written: {len(files)} files in {folder}")
     if f"{LATENCY_FIGURE}.png" not in files:
         typer.echo(f"no {LATENCY_FIGURE}.png: not measured; snellen latency {run} DATA measures it")
-
-
-def _latency(run: Path, headline: str) -> tuple[dict[str, Speed], Section | None]:
-    """What the latency study of the run says of each model, and the study as a section."""
-    stored = stored_study(run, "latency", headline)
-    if stored is None:
-        return {}, None
-    found, section = stored
-    return {row.model: Speed(row.parameters, row.model_ms) for row in found.rows}, section

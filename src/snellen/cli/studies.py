@@ -31,6 +31,7 @@ FOLDER = "studies"
 STUDIES = {
     "gate": ("snellen.core.gate:GateStudy", "snellen.report.studies.gate:section"),
     "stress": ("snellen.core.stress:StressStudy", "snellen.report.studies.stress:section"),
+    "stress-strict": ("snellen.core.stress:StressStudy", "snellen.report.studies.stress:section"),
     "replay": ("snellen.core.replay:ReplayStudy", "snellen.report.studies.replay:section"),
     "latency": ("snellen.core.latency:LatencyStudy", "snellen.report.studies.latency:section"),
 }
@@ -97,7 +98,7 @@ def read_study(path: Path, name: str) -> tuple[Any, Section]:
     try:
         result = msgspec.convert(read_json(path), type=_named(kind))
     except msgspec.ValidationError as error:
-        again = f"a {name} study; snellen {name} makes it again"
+        again = f"a {name} study, as snellen {name.partition('-')[0]} writes it"
         raise BadInput(Fault(str(path), str(error), again)) from error
     section: Callable[[Any], Section] = _named(show)
     return result, section(result)

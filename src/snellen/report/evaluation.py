@@ -9,40 +9,28 @@ the ladder, after them chance and, where the run has no such model, majority.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from snellen.core.card import Scorecard
 from snellen.core.cells import Cell, Measured, NotApplicable, NotMeasured
 from snellen.core.comparison import Comparison
 from snellen.core.evaluation import CHANCE, MAJORITY, ClassOfModel, Evaluation, ModelRow
 from snellen.core.ladder import Ladder, Rung
+from snellen.core.latency import LatencyStudy, ModelLatency
 
-__all__ = ["SHARES", "Speed", "evaluations"]
+__all__ = ["SHARES", "evaluations"]
 
 SHARES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_f1")
 # In cards macro recall has its other name.
 MEASURES = {"macro_recall": "balanced_accuracy"}
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """What a latency study says of a model; ``parameters`` is None where it has no such count.
-
-    ``latency_ms`` is the median time of a warmed call with one clip.
-    """
-
-    parameters: int | None
-    latency_ms: Measured
+NOT_TIMED = NotMeasured(reason="there is no latency study", command="snellen latency RUN DATA")
 
 
 def evaluations(
     ladder: Ladder,
     cards: Sequence[Scorecard],
     comparison: Comparison,
-    speeds: Mapping[str, Speed],
-    *,
-    run: str,
+    latency: LatencyStudy | None,
 ) -> tuple[Evaluation, ...]:
     """One evaluation a protocol, the headline first.
 
@@ -50,14 +38,14 @@ def evaluations(
         ladder: the protocols of the run.
         cards: all cards of the run.
         comparison: all pairs of its models.
-        speeds: by model, what the latency study found; empty where there is none.
-        run: how the run is named in commands.
+        latency: how long its models take, where that was measured.
     """
+    timed = {row.model: row for row in latency.models} if latency is not None else {}
     held = {(card.protocol, card.model): card for card in cards}
     found = []
     for rung in sorted(ladder.rungs, key=lambda x: x.protocol != ladder.headline):
         mine = [held[rung.protocol, model] for model in ladder.models]
-        rows = [_row(card, speeds.get(card.model), run) for card in mine]
+        rows = [_row(card, timed.get(card.model)) for card in mine]
         rows += _floors(ladder, rung)
         found.append(
             Evaluation(
@@ -80,25 +68,33 @@ def evaluations(
     return tuple(found)
 
 
-def _row(card: Scorecard, speed: Speed | None, run: str) -> ModelRow:
-    unmeasured = NotMeasured(
-        reason="no latency study is there", command=f"snellen latency {run} DATA"
-    )
-    parameters: int | NotMeasured | NotApplicable = unmeasured
-    if speed is not None:
-        none = NotApplicable(reason="the model has no count of trained parameters")
-        parameters = none if speed.parameters is None else speed.parameters
+def _row(card: Scorecard, timed: ModelLatency | None) -> ModelRow:
     shares = {name: card.score(MEASURES.get(name, name)) for name in SHARES}
     return ModelRow(
         model=card.model,
-        parameters=parameters,
+        parameters=_parameters(timed),
         accuracy=shares["accuracy"],
         macro_precision=shares["macro_precision"],
         macro_recall=shares["macro_recall"],
         macro_f1=shares["macro_f1"],
         weighted_f1=shares["weighted_f1"],
-        latency_ms=unmeasured if speed is None else speed.latency_ms,
+        latency_ms=_milliseconds(timed),
     )
+
+
+def _parameters(timed: ModelLatency | None) -> int | NotMeasured | NotApplicable:
+    if timed is None:
+        return NOT_TIMED
+    if timed.parameters is None:
+        return NotApplicable(reason="the model keeps no count of what it learns")
+    return timed.parameters
+
+
+def _milliseconds(timed: ModelLatency | None) -> Cell:
+    if timed is None:
+        return NOT_TIMED
+    method = "median of warmed calls with one clip on one machine: no interval"
+    return Measured(value=timed.call.p50, low=None, high=None, n=timed.call.calls, method=method)
 
 
 def _floors(ladder: Ladder, rung: Rung) -> list[ModelRow]:

@@ -37,7 +37,7 @@ def evaluation_files(
         found: one evaluation a protocol, the headline first.
         cards: every card of the run, for its confusions.
         section: the tables and figures of ``found``.
-        latency: the latency study of the run, if there is one.
+        latency: the latency study of the run as a section, if there is one.
     """
     files = {f"{table.name}.csv": table_csv(table) for table in section.tables}
     files |= {f"{figure.name}.png": figure_png(figure) for figure in section.figures}
