@@ -61,15 +61,18 @@ def train(
 def predict(
     task: Task,
     data: Data,
-    models: Annotated[Path, typer.Option(help="Folder from snellen train.")],
+    models: Annotated[
+        Path, typer.Option(help="Folder from snellen train, or one .onnx from snellen export.")
+    ],
     output: ToFile,
     split: Annotated[
         Path | None,
         typer.Option("--split", help="The split it was trained on; leave out for new recordings."),
     ] = None,
     round_: Annotated[
-        int, typer.Option("--round", min=0, help="Round to use without a split.")
-    ] = 0,
+        int | None,
+        typer.Option("--round", min=0, help="Round to use without a split; the first by default."),
+    ] = None,
     format_: Format = None,
     layout: Layout = None,
 ) -> None:

@@ -11,11 +11,16 @@ from pathlib import Path
 
 from snellen.digest import digest_bytes, digest_json
 from snellen.tasks.isolated.model import model_module
+from snellen.tasks.isolated.training import learns_in_epochs
 
 __all__ = ["code_id"]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "aeon", "numba")
+# What a model trained in epochs stands on besides.
+NETWORK_LIBRARIES = ("keras", "jax", "jaxlib", "onnxruntime")
+NETWORK_FILES = "model/neural/*.py"
 FILES = (
+    "model_file.py",
     "align/__init__.py",
     "align/reference.py",
     "align/resample.py",
@@ -29,10 +34,16 @@ FILES = (
 def code_id(model: str) -> str:
     """Digest of the code that trains this model and of the libraries' versions."""
     here = Path(__file__).parent
-    sources = {name: digest_bytes((here / name).read_bytes()) for name in FILES}
-    file = getattr(model_module(model), "__file__", None)
+    module = model_module(model)
+    files = [here / name for name in FILES]
+    libraries: tuple[str, ...] = LIBRARIES
+    if learns_in_epochs(module):
+        files += sorted(here.glob(NETWORK_FILES))
+        libraries += NETWORK_LIBRARIES
+    sources = {file.relative_to(here).as_posix(): digest_bytes(file.read_bytes()) for file in files}
+    file = getattr(module, "__file__", None)
     sources[model] = digest_bytes(Path(file).read_bytes()) if file else "built in"
-    return digest_json({"sources": sources, "libraries": {x: _version(x) for x in LIBRARIES}})
+    return digest_json({"sources": sources, "libraries": {x: _version(x) for x in libraries}})
 
 
 def _version(library: str) -> str:

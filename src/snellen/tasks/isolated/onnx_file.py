@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 
 from snellen import __version__
-from snellen.digest import digest_json
-from snellen.errors import BadInput, Fault, Mismatch
+from snellen.digest import digest_bytes, digest_json
+from snellen.errors import BadInput, Fault
 from snellen.limits import MAX_ONNX_BYTES
 from snellen.signal.layouts import layout_by_name
 from snellen.store.files import read_limited, write_atomic
-from snellen.tasks.isolated.align import Prepared, settings_of
+from snellen.tasks.isolated.align import settings_of
 from snellen.tasks.isolated.model.neural.graph import KINDS, Sketch, graph
 from snellen.tasks.isolated.model.neural.network import answers_in_chunks, session_of
-from snellen.tasks.isolated.model_file import ModelCard, load_round, read_model_card
+from snellen.tasks.isolated.model_file import ModelCard, RoundFile, load_round, read_model_card
 from snellen.tasks.isolated.onnx_checks import checked_model
 from snellen.tasks.isolated.onnx_metadata import (
     OnnxMetadata,
@@ -37,7 +37,7 @@ from snellen.tasks.isolated.onnx_metadata import (
     metadata_to_text,
 )
 
-__all__ = ["OnnxModel", "export_bytes", "export_model", "read_onnx", "require_fit_onnx"]
+__all__ = ["OnnxModel", "card_of_onnx", "export_bytes", "export_model", "read_onnx"]
 
 OUTPUTS = ("log_probabilities", "probabilities")
 # Shares in single precision, summed over many classes.
@@ -159,21 +159,32 @@ def read_onnx(path: Path) -> OnnxModel:
     return OnnxModel(metadata, path, data, session)
 
 
-def require_fit_onnx(model: OnnxModel, prepared: Prepared) -> None:
-    """Refuse recordings that are laid out or preprocessed otherwise than the model's.
-
-    Raises:
-        Mismatch: naming each field.
-    """
+def card_of_onnx(model: OnnxModel) -> ModelCard:
+    """What the file says of itself, as a folder of trained rounds would."""
     said = model.metadata
-    pairs = {
-        "layout": (said.layout, str(prepared.settings["layout"])),
-        "preprocessing": (said.fingerprint[:12], prepared.fingerprint[:12]),
-    }
-    fields = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-    if fields:
-        what = "this model was trained on other arrays than these (model against data)"
-        raise Mismatch(what, fields)
+    only = RoundFile(
+        round=said.round,
+        file=model.path.name,
+        sha256=digest_bytes(model.data),
+        arrays=(),
+        temperature=said.temperature,
+    )
+    return ModelCard(
+        model=said.model,
+        seed=said.seed,
+        recipe=said.recipe,
+        regime=said.regime,
+        training=said.training,
+        layout=said.layout,
+        preprocessing=said.fingerprint,
+        prepared_by=said.preprocessing,
+        frames=said.frames,
+        vocabulary=said.labels,
+        data=said.data,
+        split=said.split,
+        protocol=said.protocol,
+        rounds=(only,),
+    )
 
 
 def _metadata_of(

@@ -7,6 +7,8 @@ stage, how much of it is done, and how much there is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +35,15 @@ from snellen.tasks.isolated.model_file import (
     start_folder,
     write_model_card,
 )
+from snellen.tasks.isolated.onnx_file import OnnxModel, card_of_onnx, read_onnx
 from snellen.tasks.isolated.recipe_file import Recipe, recipe_path, write_recipe
 from snellen.tasks.isolated.regime import regime_by_name
-from snellen.tasks.isolated.training import Tuition, answers_of, fit_round
+from snellen.tasks.isolated.training import Trained, Tuition, answers_of, fit_round
 from snellen.tasks.isolated.verbs.source import Source, with_keypoints
 
 __all__ = ["predict", "train"]
+
+ONNX = ".onnx"
 
 
 def train(
@@ -83,17 +88,18 @@ def predict(
     models: Path,
     *,
     split_file: Path | None,
-    round_: int,
+    round_: int | None,
     output: Path,
     progress: Progress,
 ) -> pa.Table:
     """Answer the test clips of a split, each by the round that did not train on it.
 
     Without a split every clip is answered by one round: for recordings that the
-    model has never seen.
+    model has never seen. ``models`` is a folder of trained rounds, or one round
+    exported as ``.onnx``, which answers the clips that its round tests.
     """
     _require_ending(output)
-    card = read_model_card(models)
+    card, load = _opened(models)
     recordings, keypoints = with_keypoints(source)
     prepared = prepare(keypoints, preprocessing=card.prepared_by, frames=card.frames)
     require_fit(card, prepared)
@@ -108,16 +114,16 @@ def predict(
                     "--split, so that no clip is answered by a round that trained on it",
                 )
             )
-        asked = [(round_, np.arange(len(corpus)))]
+        only = card.rounds[0].round if round_ is None else round_
+        asked = [(only, np.arange(len(corpus)))]
     else:
         frozen = read_split(split_file, corpus)
         _require_same_split(card, frozen, corpus)
-        asked = [(k, frozen.positions(k, TEST)) for k in range(frozen.rounds)]
+        asked = [(entry.round, frozen.positions(entry.round, TEST)) for entry in card.rounds]
     parts = []
     for done, (k, positions) in enumerate(asked):
         progress(f"answering with {card.model}", done, len(asked))
-        trained = load_round(models, card, k)
-        parts.append(answers_of(trained, prepared, card.vocabulary, positions))
+        parts.append(answers_of(load(k), prepared, card.vocabulary, positions))
     progress(f"answering with {card.model}", len(asked), len(asked))
     answers = in_order(pa.concat_tables(parts))
     _write_answers(output, answers)
@@ -132,6 +138,23 @@ def predict(
         ),
     )
     return answers
+
+
+def _opened(models: Path) -> tuple[ModelCard, Callable[[int], Trained]]:
+    """What trained models say of themselves, and how to load one round of them."""
+    if models.suffix.lower() == ONNX:
+        model = read_onnx(models)
+        return card_of_onnx(model), partial(_only_round, model)
+    card = read_model_card(models)
+    return card, partial(load_round, models, card)
+
+
+def _only_round(model: OnnxModel, round_: int) -> Trained:
+    if round_ != model.metadata.round:
+        allowed = f"its own round, {model.metadata.round}"
+        raise BadInput(Fault(str(model.path), f"no round {round_}", allowed, field="round"))
+    # The temperature is inside the file.
+    return Trained(model, None)
 
 
 def _require_same_split(card: ModelCard, frozen: Split, corpus: Corpus) -> None:
