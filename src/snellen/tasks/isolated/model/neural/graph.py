@@ -35,7 +35,6 @@ OPERATORS = frozenset(
         "Concat",
         "Exp",
         "GRU",
-        "Gemm",
         "LSTM",
         "LayerNormalization",
         "LogSoftmax",
@@ -86,11 +85,12 @@ class Sketch:
         self.nodes.append(helper.make_node(operator, list(inputs), names, **(settings or {})))
         return names[-1]
 
-    def dense(self, x: str, arrays: Arrays, name: str) -> str:
+    def dense(self, x: str, arrays: Arrays, name: str, outputs: Sequence[str] = ()) -> str:
         """``x @ kernel + bias`` over the last axis."""
-        kernel = self.constant(arrays[f"{name}.kernel"], f"{name}.kernel")
-        product = self.node("MatMul", [x, kernel])
-        return self.node("Add", [product, self.constant(arrays[f"{name}.bias"], f"{name}.bias")])
+        kernel, bias = (
+            self.constant(arrays[f"{name}.{part}"], f"{name}.{part}") for part in ("kernel", "bias")
+        )
+        return self.node("Add", [self.node("MatMul", [x, kernel]), bias], outputs=outputs)
 
 
 def graph(kind: str, arrays: Arrays) -> Any:
@@ -218,16 +218,8 @@ def _rnn(
 
 
 def _classify(sketch: Sketch, x: str, arrays: Arrays) -> None:
-    hidden = sketch.node("Relu", [_gemm(sketch, x, arrays, "dense")])
-    _gemm(sketch, hidden, arrays, "out", outputs=("logits",))
-
-
-def _gemm(sketch: Sketch, x: str, arrays: Arrays, name: str, outputs: Sequence[str] = ()) -> str:
-    """``x @ kernel + bias`` of a matrix, in one operator."""
-    parts = [
-        sketch.constant(arrays[f"{name}.{part}"], f"{name}.{part}") for part in ("kernel", "bias")
-    ]
-    return sketch.node("Gemm", [x, *parts], outputs=outputs)
+    hidden = sketch.node("Relu", [sketch.dense(x, arrays, "dense")])
+    sketch.dense(hidden, arrays, "out", outputs=["logits"])
 
 
 # Each draws up to "logits" and returns channels and points (a name where any number will do).

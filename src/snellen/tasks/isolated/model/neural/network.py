@@ -75,8 +75,8 @@ def network(kind: str, arrays: Mapping[str, np.ndarray]) -> Network:
     classes = arrays["out.kernel"].shape[-1]
     if trained.shape != (classes,) or trained.dtype != bool or not trained.any():
         raise ValueError(f"'trained' must say of {classes} classes which were, one at least")
-    if arrays["rates"].ndim != 1 or arrays["frames"].shape != (1,):
-        raise ValueError("'rates' must be a list and 'frames' one number")
+    if arrays["rates"].ndim != 1 or arrays["frames"].shape != (1,) or arrays["frames"][0] < 1:
+        raise ValueError("'rates' must be a list and 'frames' one number above 0")
     weights = {
         name: array if name in NOT_LEARNT else np.asarray(array, np.float32)
         for name, array in arrays.items()
