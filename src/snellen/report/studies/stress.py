@@ -189,11 +189,17 @@ def _hands(result: StressStudy, best: str) -> Iterator[str]:
         if lost_both is not None:
             parts.append(f"without both {text.estimate(lost_both, 'difference')}")
         yield f"{best} changes by these points: {', '.join(parts)}."
-    if pairs:
-        dearer = sum(lost_right.value < lost_left.value for lost_left, lost_right in pairs.values())
+    left_dearer = sum(
+        lost_left.value < lost_right.value for lost_left, lost_right in pairs.values()
+    )
+    right_dearer = sum(
+        lost_right.value < lost_left.value for lost_left, lost_right in pairs.values()
+    )
+    if left_dearer or right_dearer:
+        first, second = ("left", "right") if left_dearer > right_dearer else ("right", "left")
         yield (
-            f"Losing the right hand costs more than losing the left for {text.count(dearer)} of "
-            f"{text.counted(len(pairs), 'model')}."
+            f"Losing the {first} hand costs more than losing the {second} for "
+            f"{text.count(max(left_dearer, right_dearer))} of {text.counted(len(pairs), 'model')}."
         )
 
 
@@ -214,13 +220,13 @@ def _costs(result: StressStudy, best: str) -> Iterator[str]:
 
 
 def _lost(delta: Measured) -> bool:
-    """Whether a loss can be told from 0."""
-    return delta.high is not None and delta.high < 0
+    """Whether a loss can be told from 0, in points as they are shown."""
+    return delta.high is not None and text.points(delta.high).startswith("-")
 
 
 def _untold(delta: Measured) -> bool:
-    """Whether a change cannot be told from 0."""
-    return delta.low is None or delta.high is None or delta.low <= 0 <= delta.high
+    """Whether a change cannot be told from 0, in points as they are shown."""
+    return not _lost(delta) and (delta.low is None or not text.points(delta.low).startswith("+"))
 
 
 def _curves(result: StressStudy, best: str) -> Iterator[str]:

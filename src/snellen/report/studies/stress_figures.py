@@ -1,7 +1,8 @@
 """The pictures of the stress test: dots by condition, and curves by severity.
 
 *Conventions*: one colour and shape a model, the same in both. What has no
-figure (a no-op, a condition that does not apply) has no dot and breaks its line.
+figure (a no-op, a condition that does not apply) is named in its row in place of
+a dot, and breaks its line.
 Curves stand one above the other in one coordinate system, each in a panel of
 height 1 and a distance of :data:`PITCH`, because a page scales single plots only.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snellen.core.stress import Curve, Effect, StressStudy
+from snellen.core.stress import Curve, Effect, NoOp, Outcome, StressStudy
 from snellen.report.figures import (
     COLOURS,
     LEGEND,
@@ -22,7 +23,7 @@ from snellen.report.figures import (
     percent_axis,
 )
 from snellen.report.section import Figure
-from snellen.report.text import distinct
+from snellen.report.text import distinct, state
 
 __all__ = ["degradation_figure", "results_figure"]
 
@@ -41,10 +42,13 @@ def results_figure(result: StressStudy, name: str) -> Figure:
     names = _names(result)
     titles = [condition.title for condition in result.conditions]
     rows = [
-        {"condition": condition.title, "model": names[model], **bounds(outcome.accuracy)}
+        {
+            "condition": condition.title,
+            "model": names[model],
+            **_figures(result.outcome(model, condition.name)),
+        }
         for condition in result.conditions
         for model in result.models
-        if isinstance(outcome := result.outcome(model, condition.name), Effect)
     ]
     colour, shape = _who(names)
     x = percent_axis("x", "value", "right, %")
@@ -78,13 +82,16 @@ def results_figure(result: StressStudy, name: str) -> Figure:
                     "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
                     "encoding": {"x": x, "color": colour, "shape": shape},
                 },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": DOT_STEP},
+                    "encoding": {"x": {"value": 0}, "text": {"field": "word"}, "color": colour},
+                },
             ],
         }
     )
     return Figure(
         name=name,
-        caption="Right answers under each condition, with 95 % intervals. What has no dot is a "
-        "no-op or does not apply.",
+        caption="Right answers under each condition, with 95 % intervals.",
         alt=f"Dots with intervals: {len(names)} models under {len(titles)} conditions.",
         spec=spec,
     )
@@ -108,6 +115,7 @@ def degradation_figure(result: StressStudy, name: str) -> Figure:
         "type": "quantitative",
         "title": "severity",
         "scale": {"domain": [0, 1]},
+        "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
     }
     y = _panel_axis(len(result.curves))
     layers = [
@@ -128,9 +136,9 @@ def degradation_figure(result: StressStudy, name: str) -> Figure:
     grouped = {"detail": {"field": "panel", "type": "nominal"}}
     text = {
         "data": {"values": heads},
-        "mark": {"type": "text", "align": "left", "baseline": "bottom", "dy": -4, "color": MUTED},
+        "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -4, "color": MUTED},
         "encoding": {
-            "x": {"value": 0},
+            "x": {"value": "width"},
             "y": y | {"field": "at"},
             "text": {"field": "head"},
         },
@@ -153,7 +161,9 @@ def _names(result: StressStudy) -> dict[str, str]:
 def _who(names: dict[str, str]) -> tuple[Spec, Spec]:
     """The encodings of a model's colour and shape."""
     shown = list(names.values())
-    who = {"field": "model", "type": "nominal", "sort": shown, "legend": LEGEND}
+    # Bands are pale; their legend is not.
+    legend = LEGEND | {"symbolOpacity": 1}
+    who = {"field": "model", "type": "nominal", "sort": shown, "legend": legend}
     colour = who | {"scale": {"domain": shown, "range": cycled(COLOURS, names)}}
     return colour, who | {"scale": {"domain": shown, "range": cycled(SHAPES, names)}}
 
@@ -168,11 +178,19 @@ def _points(
             *((point.name, point.severity) for point in curve.conditions),
         ):
             outcome = result.outcome(model, condition)
-            figures: dict[str, Any] = {"value": None, "low": None, "high": None}
+            figures = {"value": None, "low": None, "high": None}
             if isinstance(outcome, Effect):
                 figures = {key: lift + at for key, at in bounds(outcome.accuracy).items()}
             rows.append({"panel": curve.kind, "model": name, "severity": severity, **figures})
     return rows
+
+
+def _figures(outcome: Outcome) -> Spec:
+    """Where a dot and its whisker stand, or the word in their place."""
+    if isinstance(outcome, Effect):
+        return bounds(outcome.accuracy) | {"word": ""}
+    word = "no-op" if isinstance(outcome, NoOp) else state(outcome)
+    return {"value": None, "low": None, "high": None, "word": word}
 
 
 def _panel_axis(panels: int) -> Spec:
