@@ -96,7 +96,13 @@ def study_gate(
         depth=held[0].ranked.shape[1],
         sweeps=tuple(sweeps),
         choices=tuple(choice(rows, gate) for rows in tunings for gate in gates),
-        applied=tuple(applied(trial, gate) for trial in trials for gate in gates),
+        applied=tuple(
+            applied(trial, gate)
+            for trial in trials
+            for gate in gates
+            # A threshold given beforehand is tuned nowhere: once a protocol is enough.
+            if gate.rule != "fixed" or trial.tuning.protocol == trial.tried.protocol
+        ),
         let_through=tuple(
             let_through(trial, gate)
             for trial in strange
