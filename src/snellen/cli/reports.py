@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from snellen.cli.show import bars, print_json, print_table
-from snellen.cli.studies import stored_sections
+from snellen.cli.studies import seeds_section, stored_sections
 from snellen.report.bundle import Bundle
 from snellen.report.html import html_report
 from snellen.report.markdown import markdown_report
@@ -25,9 +25,9 @@ def bundle_of(verbs: ModuleType, root: Path) -> Bundle:
         title = dict(card.signature).get("corpus", card.model)
         return Bundle(title=title, audit=None, ladder=None, cards=(card,))
     audit, ladder, cards = verbs.contents(root)
-    sections = stored_sections(root)
     # The headline protocol first; sorting keeps the order of the rest.
-    sections = tuple(sorted(sections, key=lambda x: x.protocol != ladder.headline))
+    studies = sorted(stored_sections(root), key=lambda x: x.protocol != ladder.headline)
+    sections = (*seeds_section(root), *studies)
     return Bundle(title=ladder.corpus, audit=audit, ladder=ladder, cards=cards, sections=sections)
 
 

@@ -22,13 +22,24 @@ from snellen.errors import BadInput, Fault
 from snellen.report.section import Section
 from snellen.report.section_files import write_section
 from snellen.report.terminal import section_tables
-from snellen.store.files import read_json, safe_name, write_atomic
+from snellen.store.files import JSON_LIMIT, parse_json, read_limited, safe_name, write_atomic
+from snellen.store.folder import RunFolder
 
-__all__ = ["STUDIES", "read_study", "show_and_store", "stored_sections", "stored_study"]
+__all__ = [
+    "STUDIES",
+    "decode_study",
+    "read_study",
+    "seeds_section",
+    "show_and_store",
+    "stored_sections",
+    "stored_study",
+]
 
 FOLDER = "studies"
+SEEDS = "seeds.json"
 
 STUDIES = {
+    "seeds": ("snellen.core.seeds:Seeds", "snellen.report.studies.seeds:section"),
     "gate": ("snellen.core.gate:GateStudy", "snellen.report.studies.gate:section"),
     "stress": ("snellen.core.stress:StressStudy", "snellen.report.studies.stress:section"),
     "stress-strict": ("snellen.core.stress:StressStudy", "snellen.report.studies.stress:section"),
@@ -78,6 +89,15 @@ def stored_sections(run: Path) -> tuple[Section, ...]:
     return tuple(found)
 
 
+def seeds_section(run: Path) -> tuple[Section, ...]:
+    """What several training seeds say together, a piece of the run; nothing where one was run."""
+    folder = RunFolder.read(run)
+    if SEEDS not in folder.names():
+        return ()
+    _, section = decode_study(folder.get(SEEDS), "seeds", str(run / SEEDS))
+    return (section,)
+
+
 def stored_study(run: Path, name: str, headline: str) -> tuple[Any, Section] | None:
     """One study of a run: that of its headline protocol, else of another; None where none is.
 
@@ -94,12 +114,17 @@ def read_study(path: Path, name: str) -> tuple[Any, Section]:
     Raises:
         BadInput: no such file, damaged, or not this study.
     """
+    return decode_study(read_limited(path, JSON_LIMIT), name, str(path))
+
+
+def decode_study(data: bytes, name: str, where: str) -> tuple[Any, Section]:
+    """As :func:`read_study`, of bytes; ``where`` names them in messages."""
     kind, show = STUDIES[name]
     try:
-        result = msgspec.convert(read_json(path), type=_named(kind))
+        result = msgspec.convert(parse_json(data, where), type=_named(kind))
     except msgspec.ValidationError as error:
-        again = f"a {name} study, as snellen {name.partition('-')[0]} writes it"
-        raise BadInput(Fault(str(path), str(error), again)) from error
+        again = f"a {name} study that this version of snellen wrote"
+        raise BadInput(Fault(where, str(error), again)) from error
     section: Callable[[Any], Section] = _named(show)
     return result, section(result)
 
