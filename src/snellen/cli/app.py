@@ -11,6 +11,7 @@ from snellen.cli.cards import compare, report, score, verify
 from snellen.cli.corpus import audit, split
 from snellen.cli.evaluate import evaluate
 from snellen.cli.export import export
+from snellen.cli.gate import gate
 from snellen.cli.latency import latency
 from snellen.cli.models import predict, train
 from snellen.cli.run import demo, run
@@ -50,6 +51,7 @@ for verb in (
     report,
     run,
     evaluate,
+    gate,
     stress,
     latency,
     export,

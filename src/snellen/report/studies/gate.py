@@ -219,7 +219,9 @@ def _figure(result: GateStudy) -> Figure:
         if isinstance(cell := getattr(point, field), Measured)
     ]
     names = [name for _, name in SERIES]
-    legend = {"orient": "top", "title": None, "columns": 1, "offset": 28, "symbolType": "stroke"}
+    legend = {"orient": "top", "title": None, "columns": 1, "offset": 28}
+    # Else the legend would be as pale as the bands.
+    legend |= {"symbolType": "stroke", "symbolOpacity": 1}
     colour = {
         "field": "series",
         "type": "nominal",

@@ -60,11 +60,15 @@ def study_gate(
         progress: called with a stage, how much of it is done, and how much there is.
 
     Raises:
-        BadInput: a target, ``alpha`` or ``threshold`` that is no such share.
+        BadInput: a target, ``alpha`` or ``threshold`` that is no such share, or no such protocol.
         Missing: no validation rows under that protocol.
     """
     _require_shares(targets, alpha, threshold)
     protocols = tuple(dict.fromkeys(rows.protocol for rows in judged))
+    if protocol is not None and protocol not in protocols:
+        raise BadInput(
+            Fault("gate", repr(protocol), f"one of: {', '.join(protocols)}", field="protocol")
+        )
     headline = protocol if protocol is not None or not protocols else protocols[-1]
     tunings = [rows for rows in judged if rows.role == VALIDATION]
     held = [rows for rows in tunings if rows.protocol == headline]
