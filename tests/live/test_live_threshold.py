@@ -36,7 +36,8 @@ def test_plain_numbers_from_0_to_1_are_read(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", " 0.7", "0,7", "70%", "1.01", "-0.1", "nan", "inf", "1e-1", "0_7", "٠.٧", "yes"]
+    "text",
+    ["", " 0.7", "0,7", "70%", "1.01", "-0.1", "nan", "inf", "1e-1", "0_7", "\u0660.\u0667", "yes"],
 )
 def test_anything_else_is_refused_by_the_name_of_its_variable(text):
     with pytest.raises(BadInput) as caught:

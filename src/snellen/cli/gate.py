@@ -68,8 +68,8 @@ def gate(
             corpus = verbs.Source(data, format_, layout).open().corpus
             judged = (judged_from_file(answers, corpus, read_split(split, corpus), answers.stem),)
         else:
-            allowed = "RUN, or --answers with --data and --split"
-            raise BadInput(Fault("gate", "neither a run alone nor answers with their data and split", allowed))
+            seen = "neither a run alone nor answers with their data and split"
+            raise BadInput(Fault("gate", seen, "RUN, or --answers with --data and --split"))
         found: GateStudy = study_gate(
             judged, targets=targets, threshold=threshold, protocol=protocol, progress=progress
         )
