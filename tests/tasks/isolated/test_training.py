@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from snellen.core.split import TEST, TRAIN, VALIDATION, Split
 from snellen.errors import BadInput
 from snellen.tasks.isolated.align import Prepared
 from snellen.tasks.isolated.model import TrainingData
-from snellen.tasks.isolated.regime import SNELLEN
+from snellen.tasks.isolated.regime import REFERENCE, SNELLEN
 from snellen.tasks.isolated.training import (
     Trained,
     Tuition,
@@ -147,23 +149,48 @@ def test_what_is_kept_of_validation_clips_was_said_before_the_refit_on_them():
     assert fitted.trained.model.logs is module.later
 
 
-def test_a_model_that_learns_in_epochs_is_refitted_at_the_rates_of_its_best_epochs():
-    asked = []
+class Epochs:
+    """A model trained in epochs that records how each training was asked for."""
 
-    class Epochs:
-        SETTINGS = {"model": "epochs"}
+    SETTINGS = {"model": "epochs"}
 
-        def learn(self, data, held, course):
-            asked.append((len(data.labels), held and len(held.labels), course.rates))
-            found = Fixed(LOGS)
-            found.rates = (0.1, 0.05)
-            return found
+    def __init__(self):
+        self.asked = []
 
+    def learn(self, data, held, course):
+        self.asked.append((len(data.labels), held and len(held.labels), course.rates, course.start))
+        return Fixed(LOGS)
+
+
+def test_a_model_that_learns_in_epochs_goes_on_from_its_best_epoch_on_both():
+    module = Epochs()
     roles = [TRAIN, TRAIN, VALIDATION, TEST]
 
-    fit_round(Epochs(), prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
+    fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, TUITION)
 
-    assert asked == [(2, 1, None), (3, None, (0.1, 0.05))]
+    (first, again) = module.asked
+    assert first == (2, 1, None, None)
+    assert again[:3] == (3, None, SNELLEN.refit_rates)
+    assert again[3]["logs"] is LOGS
+
+
+def test_a_regime_without_a_refit_tests_what_was_fitted_on_train_alone():
+    closed, epochs = Recorder(LOGS), Epochs()
+    roles = [TRAIN, TRAIN, VALIDATION, TEST]
+
+    for module in (closed, epochs):
+        tuition = Tuition(REFERENCE, seed=0)
+        fit_round(module, prepared(4), np.array([0, 0, 1, 1]), 2, split(roles), 0, tuition)
+
+    assert closed.seen == [[0, 1]]
+    assert [asked[0] for asked in epochs.asked] == [2]
+
+
+def test_the_refit_starts_at_a_third_of_the_rate_and_ends_near_zero():
+    rates = replace(SNELLEN, epochs=8, refit_share=0.25, learning_rate=1.0).refit_rates
+
+    # Two epochs, in the middle of each half of half a wave: .3 (1 + cos 45 deg) / 2, and 135.
+    assert rates == pytest.approx((0.3 * 0.853553, 0.3 * 0.146447), rel=1e-5)
 
 
 def test_a_clip_out_of_vocabulary_teaches_nothing():

@@ -95,7 +95,7 @@ def answer_all(
         code_id=rounds.RESULT_FORMAT,
         setup=rounds.SETUP,
         setup_spec={"folder": str((root / "work").resolve())},
-        setup_digest=digest_json([digest, plain]),
+        setup_digest=digest,
         workers=workers,
         on_receipt=heard,
     )
@@ -148,6 +148,8 @@ def _specs(plan: Plan) -> list[dict[str, object]]:
             "model": model,
             "code": code[model],
             "protocol": split.protocol,
+            # A round is the same whatever other protocols are run beside it.
+            "split": split.digest,
             "round": k,
             "seed": seed,
         }

@@ -12,6 +12,7 @@ clips; lengths and amplitudes of the augmentation are shares unless named.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 
 from snellen.digest import digest_json
@@ -19,10 +20,18 @@ from snellen.errors import BadInput, Fault
 
 __all__ = ["REFERENCE", "REGIMES", "SNELLEN", "Regime", "regime_by_name"]
 
+REFIT_START = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """One contract. ``augmentation`` names a recipe of ``model.neural.augment``."""
+    """One contract. ``augmentation`` names a recipe of ``model.neural.augment``.
+
+    ``refit_share``: after validation has chosen the epoch, a network is trained on
+    train and validation for this share of ``epochs`` more, and any other model is
+    fitted again on both. 0: what was fitted on train alone is what is tested.
+    ``averaging`` is the decay of the running mean of the weights (0: none).
+    """
 
     name: str
     preprocessing: str
@@ -36,6 +45,15 @@ class Regime:
     weight_decay: float
     schedule: str
     label_smoothing: float
+    averaging: float
+    refit_share: float
+
+    @property
+    def refit_rates(self) -> tuple[float, ...]:
+        """Learning rates of the refit, one an epoch: from REFIT_START of the first down to 0."""
+        epochs = math.ceil(self.epochs * self.refit_share)
+        waves = (math.cos(math.pi * (k + 0.5) / epochs) for k in range(epochs))
+        return tuple(REFIT_START * self.learning_rate * (1 + wave) / 2 for wave in waves)
 
     @property
     def digest(self) -> str:
@@ -62,6 +80,8 @@ REFERENCE = Regime(
     weight_decay=0.0,
     schedule="plateau",
     label_smoothing=0.05,
+    averaging=0.0,
+    refit_share=0.0,
 )
 
 # `copies` of 0: every clip is augmented anew in every epoch.
@@ -72,12 +92,14 @@ SNELLEN = Regime(
     augmentation="geometric",
     copies=0,
     batch=32,
-    epochs=50,
-    patience=50,
-    learning_rate=1e-3,
-    weight_decay=1e-2,
+    epochs=30,
+    patience=30,
+    learning_rate=2e-3,
+    weight_decay=2e-2,
     schedule="cosine",
     label_smoothing=0.1,
+    averaging=0.99,
+    refit_share=0.25,
 )
 
 REGIMES = {

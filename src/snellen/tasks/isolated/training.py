@@ -26,7 +26,6 @@ from snellen.tasks.isolated.model import (
     Course,
     EpochModule,
     Fitted,
-    Learnt,
     ModelModule,
     TrainingData,
 )
@@ -102,14 +101,15 @@ class Tuition:
     checkpoints: Path | None = None
     on_epoch: Callable[[str, int, int], None] | None = None
 
-    def course(self, phase: str, round_: int, rates: tuple[float, ...] | None = None) -> Course:
-        """The course of one phase of one round."""
+    def course(self, phase: str, round_: int, start: Mapping[str, np.ndarray] | None) -> Course:
+        """The course of one phase of one round; with ``start`` that of the refit."""
         heard = self.on_epoch
         folder = self.checkpoints
         return Course(
             regime=self.regime,
             seed=self.seed,
-            rates=rates,
+            rates=None if start is None else self.regime.refit_rates,
+            start=start,
             checkpoint=None if folder is None else folder / f"round-{round_:02d}.{phase}.npz",
             on_epoch=None if heard is None else lambda done, most: heard(phase, done, most),
         )
@@ -169,9 +169,10 @@ def fit_round(
 ) -> FittedRound:
     """Fit on train, read the temperature off validation, then fit on both.
 
-    A model that learns in epochs is trained again on both with the learning rates
-    of the epochs up to its best, so that all models of a comparison end with the
-    same clips. ``labels`` is aligned with ``prepared.items``; -1 is out of vocabulary.
+    A model that learns in epochs goes on from its best epoch on both, for a share of
+    the epochs that the regime fixes, so that all models of a comparison end with the
+    same clips; a regime without a refit has none for any model. ``labels`` is aligned
+    with ``prepared.items``; -1 is out of vocabulary.
 
     Raises:
         BadInput: the round has no training clip.
@@ -183,15 +184,17 @@ def fit_round(
         raise BadInput(Fault(where, f"round {round_} has no training clip", "at least one"))
     data = _subset(prepared, labels, classes, train)
     if len(validation) == 0:
-        alone = _fitted(module, data, None, tuition.course("fit", round_))
+        alone = _fitted(module, data, None, tuition.course("fit", round_, None))
         return FittedRound(Trained(alone, None), validation, np.zeros((0, classes)))
     held = _subset(prepared, labels, classes, validation)
-    first = _fitted(module, data, held, tuition.course("fit", round_))
+    first = _fitted(module, data, held, tuition.course("fit", round_, None))
     raw = Trained(first, None).log_probabilities(held.values, held.mask)
     temperature = temperature_of(raw, held.labels)
-    both = _subset(prepared, labels, classes, np.union1d(train, validation))
-    rates = cast("Learnt", first).rates if learns_in_epochs(module) else None
-    final = _fitted(module, both, None, tuition.course("refit", round_, rates))
+    final = first
+    if tuition.regime.refit_share > 0:
+        both = _subset(prepared, labels, classes, np.union1d(train, validation))
+        start = first.arrays() if learns_in_epochs(module) else None
+        final = _fitted(module, both, None, tuition.course("refit", round_, start))
     return FittedRound(Trained(final, temperature), validation, _cooled(raw, temperature))
 
 
@@ -266,7 +269,8 @@ def recipe(
         "settings": dict(module.SETTINGS),
         "preprocessing": prepared.settings,
         "seed": tuition.seed,
-        "calibration": "temperature on validation, then refit on train and validation",
+        "calibration": "temperature on validation",
+        "refit_share": tuition.regime.refit_share,
     }
     if learns_in_epochs(module):
         said["regime"] = tuition.regime.to_json()

@@ -74,14 +74,15 @@ class Course:
 
     ``rates`` of None: train by the regime's schedule and keep the epoch that
     reads the validation clips best. Otherwise: these learning rates, one an
-    epoch, and no validation (the refit on more clips). ``checkpoint`` is a file
-    that is written after every epoch and gone on from; ``on_epoch`` hears of
-    (epochs done, epochs at most).
+    epoch, and no validation, from the weights in ``start`` (the refit on more
+    clips). ``checkpoint`` is a file that is written after every epoch and gone on
+    from; ``on_epoch`` hears of (epochs done, epochs at most).
     """
 
     regime: Regime
     seed: int
     rates: tuple[float, ...] | None = None
+    start: Mapping[str, np.ndarray] | None = None
     checkpoint: Path | None = None
     on_epoch: Callable[[int, int], None] | None = None
 
