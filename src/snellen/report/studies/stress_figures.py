@@ -50,66 +50,58 @@ def results_figure(result: StressStudy, name: str) -> Figure:
         for condition in result.conditions
         for model in result.models
     ]
-    colour, shape = _who(names)
-    x = percent_axis("x", "value", "right, %")
-    place = {
-        "y": {
-            "field": "condition",
-            "type": "nominal",
-            "sort": titles,
-            "scale": {"domain": titles},
-            "title": None,
-            "axis": {"labelLimit": 150},
-        },
-        "yOffset": {"field": "model", "sort": list(names.values())},
+    y = {
+        "field": "condition",
+        "type": "nominal",
+        "sort": titles,
+        "scale": {"domain": titles},
+        "title": None,
+        "axis": {"labelLimit": 150},
     }
+    offset = {"field": "model", "sort": list(names.values())}
     step = DOT_STEP * len(names) + BETWEEN_CONDITIONS
-    spec = framed(
-        {
-            "height": {"step": step, "for": "position"},
-            "data": {"values": rows},
-            "encoding": place,
-            "layer": [
-                {
-                    "mark": {"type": "rule", "strokeWidth": 1.5},
-                    "encoding": {
-                        "x": x | {"field": "low"},
-                        "x2": {"field": "high"},
-                        "color": colour,
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
-                    "encoding": {"x": x, "color": colour, "shape": shape},
-                },
-                {
-                    "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": DOT_STEP},
-                    "encoding": {"x": {"value": 0}, "text": {"field": "word"}, "color": colour},
-                },
-            ],
-        }
-    )
+    body = {
+        "height": {"step": step, "for": "position"},
+        "data": {"values": rows},
+        "encoding": {"y": y, "yOffset": offset},
+        "layer": _dot_layers(names),
+    }
     return Figure(
         name=name,
         caption="Right answers under each condition, with 95 % intervals.",
         alt=f"Dots with intervals: {len(names)} models under {len(titles)} conditions.",
-        spec=spec,
+        spec=framed(body),
     )
+
+
+def _dot_layers(names: dict[str, str]) -> list[Spec]:
+    """Whiskers, dots, and words where there is neither."""
+    colour, shape = _who(names)
+    x = percent_axis("x", "value", "right, %")
+    return [
+        {
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}, "color": colour},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+            "encoding": {"x": x, "color": colour, "shape": shape},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": DOT_STEP},
+            "encoding": {"x": {"value": 0}, "text": {"field": "word"}, "color": colour},
+        },
+    ]
 
 
 def degradation_figure(result: StressStudy, name: str) -> Figure:
     """Accuracy by severity with its band, a panel a kind of disturbance."""
     names = _names(result)
-    rows = [
-        row
-        for k, curve in enumerate(result.curves)
-        for row in _points(result, curve, names, (len(result.curves) - 1 - k) * PITCH)
-    ]
-    heads = [
-        {"at": (len(result.curves) - 1 - k) * PITCH + 1, "head": f"{curve.kind}: {curve.unit}"}
-        for k, curve in enumerate(result.curves)
-    ]
-    colour, shape = _who(names)
+    lifts = [(len(result.curves) - 1 - k) * PITCH for k in range(len(result.curves))]
+    panels = list(zip(result.curves, lifts, strict=True))
+    rows = [row for curve, lift in panels for row in _points(result, curve, names, lift)]
+    heads = [{"at": lift + 1, "head": f"{curve.kind}: {curve.unit}"} for curve, lift in panels]
+    y = _panel_axis(len(panels))
     x = {
         "field": "severity",
         "type": "quantitative",
@@ -117,24 +109,12 @@ def degradation_figure(result: StressStudy, name: str) -> Figure:
         "scale": {"domain": [0, 1]},
         "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
     }
-    y = _panel_axis(len(result.curves))
-    layers = [
-        {
-            "mark": {"type": "area", "opacity": 0.15},
-            "encoding": {
-                "y": y | {"field": "low"},
-                "y2": {"field": "high"},
-                "color": colour,
-            },
-        },
-        {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour}},
-        {
-            "mark": {"type": "point", "filled": True, "size": 35, "opacity": 1},
-            "encoding": {"y": y, "color": colour, "shape": shape},
-        },
-    ]
-    grouped = {"detail": {"field": "panel", "type": "nominal"}}
-    text = {
+    curves = {
+        "data": {"values": rows},
+        "encoding": {"x": x, "detail": {"field": "panel", "type": "nominal"}},
+        "layer": _curve_layers(y, names),
+    }
+    titles = {
         "data": {"values": heads},
         "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -4, "color": MUTED},
         "encoding": {
@@ -143,15 +123,29 @@ def degradation_figure(result: StressStudy, name: str) -> Figure:
             "text": {"field": "head"},
         },
     }
-    drawn = {"data": {"values": rows}, "encoding": {"x": x, **grouped}, "layer": layers}
-    spec = framed({"height": PANEL_HEIGHT * len(result.curves), "layer": [drawn, text]})
     kinds = ", ".join(curve.kind for curve in result.curves)
     return Figure(
         name=name,
         caption="Right answers by severity, from clean at 0, with bands of 95 % intervals.",
         alt=f"Curves of {len(names)} models over the severity of {kinds}.",
-        spec=spec,
+        spec=framed({"height": PANEL_HEIGHT * len(panels), "layer": [curves, titles]}),
     )
+
+
+def _curve_layers(y: Spec, names: dict[str, str]) -> list[Spec]:
+    """Bands, lines and dots."""
+    colour, shape = _who(names)
+    return [
+        {
+            "mark": {"type": "area", "opacity": 0.15},
+            "encoding": {"y": y | {"field": "low"}, "y2": {"field": "high"}, "color": colour},
+        },
+        {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 35, "opacity": 1},
+            "encoding": {"y": y, "color": colour, "shape": shape},
+        },
+    ]
 
 
 def _names(result: StressStudy) -> dict[str, str]:
