@@ -287,6 +287,24 @@ def test_too_few_calibration_clips_leave_every_label_in_and_no_end_known():
     assert (found.unbounded.value, found.singletons.value) == (1.0, 0.0)
 
 
+def test_a_promise_that_labels_below_the_stored_ones_may_keep_is_not_called_broken():
+    # One truth in five lies below the two stored labels: the limit is 1, every set goes on.
+    tuning = rows([0.5] * 10, [True] * 10)
+    tuning.truth[:2] = 7
+    tested = rows([0.5] * 10, [True] * 10, role="test")
+    tested.truth[:2] = 7
+
+    found = conformal(Trial.of(tuning, tested, tested), 0.1)
+
+    assert found.least_confident == NotMeasurable(
+        reason="too many true labels are not among those stored of a clip",
+        needed="at most 0.1 of the clips",
+        have="0.200",
+    )
+    assert (found.coverage.value, found.unbounded.value) == (0.8, 1.0)
+    assert found.verdict == "unknown"
+
+
 def drawn(rng, n, sharpness, *, role, protocol, groups=None):
     """Calibrated at sharpness 1; above it a model is surer than it is right."""
     confidence = rng.uniform(0.5, 1, n)

@@ -37,8 +37,9 @@ Rule = Literal["fixed", "floor", "plain"]
 """How a threshold came about: given beforehand, the lowest on validation whose floor reaches the
 target, or the lowest whose selective accuracy does."""
 
-Verdict = Literal["meets", "within chance", "misses", "no target", "no gate"]
-"""Held against a target: met; missed, with the target inside the interval; missed altogether."""
+Verdict = Literal["meets", "within chance", "misses", "unknown", "no target", "no gate"]
+"""Held against a target: met; missed, with the target inside the interval; missed altogether; or
+not to be told, because sets go on below the stored labels."""
 
 
 class GatePoint(Struct, frozen=True, kw_only=True):

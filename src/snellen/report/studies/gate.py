@@ -167,9 +167,12 @@ def _sets(result: GateStudy) -> Iterator[str]:
         f"{text.percent(1 - result.alpha)} %, for clips like those they were calibrated on; a gate "
         "answers where one label is left. The "
         f"{text.counted(result.depth, 'best label')} of a clip are stored, and a truth below them "
-        "counts as missed."
+        "counts as missed: these are lower bounds."
     )
-    held = [f"calibrated on {row.tuned_on}, {text.short(row.coverage)} %" for row in rows]
+    held = [
+        f"calibrated on {row.tuned_on}, {text.short(row.coverage)} % ({VERDICTS[row.verdict]})"
+        for row in rows
+    ]
     yield f"Under {result.protocol} the sets of {result.shown} hold the truth in: {_and(held)}."
 
 

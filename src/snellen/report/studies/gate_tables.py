@@ -24,6 +24,7 @@ VERDICTS = {
     "meets": "met",
     "within chance": "missed, within chance",
     "misses": "missed",
+    "unknown": "cannot be told",
     "no target": "no target",
     "no gate": "no gate",
 }

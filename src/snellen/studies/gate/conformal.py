@@ -2,7 +2,8 @@
 
 *Conventions*: prediction sets as in :mod:`snellen.metrics.conformal`; the gate answers
 where a set holds one label. Five ranked labels of a clip are stored at most: a truth
-below them counts as not covered, and a set that holds them all has no known end.
+below them counts as not covered, and a set that holds them all has no known end. Where
+such sets could have kept the promise after all, nobody can say that it is broken.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from snellen.core.cells import Cell, Measured, NotMeasurable
-from snellen.core.gate import Conformal
+from snellen.core.gate import Conformal, Verdict
 from snellen.metrics.conformal import (
     conformal_limit,
     fewest_clips,
@@ -43,12 +44,24 @@ def conformal(trial: Trial, alpha: float) -> Conformal:
         singletons=share_of(single, tried, everything, "test clip"),
         singleton_accuracy=share_of(tried.correct, tried, single, "set of one label"),
         unbounded=share_of(size == sets.shape[1], tried, everything, "test clip"),
-        verdict=verdict_of(coverage, 1 - alpha),
+        verdict=_verdict(coverage, covered | (size == sets.shape[1]), 1 - alpha),
     )
+
+
+def _verdict(coverage: Cell, possibly: np.ndarray, promised: float) -> Verdict:
+    """A promise is broken only if no truth below the stored labels could have kept it."""
+    found = verdict_of(coverage, promised)
+    return "unknown" if found != "meets" and possibly.mean() >= promised else found
 
 
 def _least_confident(scores: np.ndarray, alpha: float) -> Cell:
     limit = conformal_limit(scores, alpha)
+    if limit == 1:
+        return NotMeasurable(
+            reason="too many true labels are not among those stored of a clip",
+            needed=f"at most {alpha:g} of the clips",
+            have=f"{(scores == 1).mean():.3f}",
+        )
     if np.isinf(limit):
         return NotMeasurable(
             reason="too few validation clips to rule any label out",
