@@ -26,7 +26,7 @@ VERDICTS = {
     "misses": "missed",
     "unknown": "cannot be told",
     "no target": "no target",
-    "no gate": "no gate",
+    "no gate": "nothing answered",
 }
 
 

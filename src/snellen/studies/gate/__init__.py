@@ -70,7 +70,8 @@ def study_gate(
             Fault("gate", repr(protocol), f"one of: {', '.join(protocols)}", field="protocol")
         )
     headline = protocol if protocol is not None or not protocols else protocols[-1]
-    tunings = [rows for rows in judged if rows.role == VALIDATION]
+    models = tuple(dict.fromkeys(rows.model for rows in judged))
+    tunings = [x for name in models for x in judged if (x.model, x.role) == (name, VALIDATION)]
     held = [rows for rows in tunings if rows.protocol == headline]
     if headline is None or not held:
         raise Missing(
@@ -92,7 +93,7 @@ def study_gate(
     return GateStudy(
         protocol=headline,
         protocols=protocols,
-        models=tuple(rows.model for rows in held),
+        models=models,
         shown=min(held, key=lambda x: float(aurc(x.confidence[:, 0], x.correct).value)).model,
         threshold=threshold,
         targets=tuple(targets),
