@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.core.cells import Measured, NotMeasurable
@@ -91,6 +91,7 @@ xs_of_clips = st.lists(
 )
 
 
+@settings(max_examples=25)
 @given(xs=xs_of_clips, seed=st.integers(0, 2**20))
 def test_with_the_whole_clip_in_the_window_and_no_gate_live_is_offline(xs, seed):
     labels = np.random.default_rng(seed).integers(0, LABELS, len(xs))
@@ -123,14 +124,14 @@ settings_drawn = st.builds(
 @given(
     xs=st.lists(st.floats(0, 2, width=32) | st.just(1.0), min_size=1, max_size=60),
     hand=st.lists(st.booleans(), min_size=60, max_size=60),
-    settings=settings_drawn,
+    setting=settings_drawn,
 )
-def test_a_replay_in_batches_captions_as_the_step_does(xs, hand, settings):
+def test_a_replay_in_batches_captions_as_the_step_does(xs, hand, setting):
     values, present = clip(xs)
     present[:, 2] = hand[: len(xs)]
     values[~present] = 0
 
-    sighted = list(sightings(TINY, values, present, settings))
+    sighted = list(sightings(TINY, values, present, setting))
     windows = [x.sight.window for x in sighted if x.sight.window is not None]
     batch = []
     if windows:
@@ -138,7 +139,7 @@ def test_a_replay_in_batches_captions_as_the_step_does(xs, hand, settings):
         logs = nearest(*prepare(gather(TINY, names, windows)))
         batch = [Reading(int(row.argmax()), float(np.exp(row.max()))) for row in logs]
     recording = Recording(values, present, np.array([0]), np.array([0]), np.array([len(xs)]))
-    found = caught(recording, sighted, batch, settings)
+    found = caught(recording, sighted, batch, setting)
 
     asked = []
 
@@ -148,9 +149,9 @@ def test_a_replay_in_batches_captions_as_the_step_does(xs, hand, settings):
 
     state, captions = start(TINY), []
     for k in range(len(xs)):
-        state, caption = step(state, values[k], present[k], k / 30, settings, answer)
+        state, caption = step(state, values[k], present[k], k / 30, setting, answer)
         captions.append(caption)
-    captions.append(finish(state, settings, answer)[1])
+    captions.append(finish(state, setting, answer)[1])
     said = [caption.label for caption in captions if caption.status == "CONFIDENT"]
 
     assert asked == [len(window) for window, _ in windows]

@@ -14,6 +14,7 @@ from snellen.cli.export import export
 from snellen.cli.gate import gate
 from snellen.cli.latency import latency
 from snellen.cli.models import predict, train
+from snellen.cli.replay import replay
 from snellen.cli.run import demo, run
 from snellen.cli.stress import stress
 
@@ -53,6 +54,7 @@ for verb in (
     evaluate,
     gate,
     stress,
+    replay,
     latency,
     export,
     demo,

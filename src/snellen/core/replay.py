@@ -91,6 +91,7 @@ class ReplayStudy(Struct, frozen=True, kw_only=True):
     preprocessing: str
     trained_frames: int
     frame_rate: float
+    movement_unit: str
     pause: int
     stream: int
     seed: int

@@ -164,8 +164,9 @@ def study_replay(
     Raises:
         BadInput: the layout has no hands, whose movement the live path waits for.
     """
-    if not hands_of(study.keypoints.layout):
-        seen_ = f"layout {study.keypoints.layout.name!r} without hands"
+    layout = study.keypoints.layout
+    if not hands_of(layout):
+        seen_ = f"layout {layout.name!r} without hands"
         raise BadInput(Fault("replay", seen_, "a layout that shows at least one hand"))
     rounds = study.subjects[0].rounds
     parts: list[_Part] = []
@@ -183,6 +184,7 @@ def study_replay(
         preprocessing=study.preprocessing,
         trained_frames=study.frames,
         frame_rate=FRAME_RATE,
+        movement_unit="shoulder widths" if layout.shoulders else "of the recordings' own unit",
         pause=PAUSE,
         stream=STREAM,
         seed=seed,
