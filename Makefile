@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# TensorFlow is measured against and nothing else: it has an environment of its own.
+BENCH := .venv-bench
 SHARED ?= ../shared/data
 
 # MiniRocket is compiled once an installation, half a minute that no run should wait for.
@@ -28,6 +30,9 @@ check: $(VENV)/installed-test ## format, lint, types and import floors
 bench: $(VENV)/installed-test ## speed ratios against the usual libraries, measured in one process
 	$(BIN)/python bench/report_ratio.py --json docs/results/bench-report.json
 	$(BIN)/python bench/bootstrap_ratio.py --json docs/results/bench-bootstrap.json
+	@if $(MAKE) --no-print-directory $(BENCH)/installed; then \
+	  $(BENCH)/bin/python bench/predict_ratio.py --json docs/results/bench-predict.json; \
+	else echo "bench/predict_ratio.py skipped: tensorflow-cpu cannot be installed here"; fi
 
 golden: $(VENV)/installed-test ## write the golden files anew; read the diff before committing it
 	SNELLEN_REMAKE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:randomly tests/golden
@@ -49,7 +54,7 @@ docs: $(VENV)/installed-test ## put the figures of docs/results into the pages
 	$(BIN)/python -m cogapp -r -I docs README.md
 
 clean: ## remove runs, caches and the environments
-	rm -rf $(VENV) .venv-3.13 runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) .venv-3.13 runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -67,3 +72,11 @@ $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train,test]"
 	@$(COMPILE)
 	@touch $@ $(VENV)/installed-train
+
+# TensorFlow wants an older h5py than the one pinned.
+$(BENCH)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(BENCH)
+	grep -v '^h5py==' constraints.txt > $(BENCH)/constraints.txt
+	$(BENCH)/bin/python -m pip install --quiet -c $(BENCH)/constraints.txt \
+	  -e ".[onnx]" "tensorflow-cpu==2.21.*"
+	@touch $@

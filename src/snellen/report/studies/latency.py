@@ -17,6 +17,7 @@ from snellen.report.section import Figure, Section, Table
 __all__ = ["section"]
 
 LABEL_CHARACTERS = 19
+TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 NOT_COUNTED = "not counted"
 NOT_MEASURED = "not measured"
 
@@ -186,6 +187,7 @@ def _figure(result: LatencyStudy) -> Figure:
         "type": "quantitative",
         "title": "ms for one clip (log scale)",
         "scale": {"type": "log", "nice": True},
+        "axis": {"values": TICKS},
     }
     y = {"field": "model", "type": "nominal", "sort": list(names), "title": None}
     layers = [

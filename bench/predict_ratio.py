@@ -1,0 +1,254 @@
+"""How many times faster does a network answer here than through Keras on TensorFlow?
+
+The three reference networks at 30 frames of 225 channels and 50 classes. Ours: the
+ONNX graph on one thread that never spins, as ``snellen predict`` runs it, log-softmax
+included; batches in chunks of 32, also over two Python threads. Theirs: the
+model inside tf.function, and predict_on_batch, on as many threads as TensorFlow
+chooses or --tf-threads says. All take turns in this process; each round gives a ratio and the median
+counts, with the quartiles beside it. Both must give the same probabilities.
+
+The arithmetic bound is what the multiplications of one clip would take at the
+rate of a large float32 matrix product on one core, measured in the same rounds.
+A bound is about the best case, so it is compared with the shortest call; the
+median is printed beside it.
+
+    python bench/predict_ratio.py [--rounds N] [--tf-threads N] [--json FILE]
+
+Ends with 1 below the goals: 8 times the tf.function at one clip, and 2.2 times
+the bound at most. Without TensorFlow it says so and ends with 0.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from snellen.tasks.isolated.model.neural.nets import build, weights_of
+from snellen.tasks.isolated.model.neural.network import network
+
+KINDS = ("lstm", "gru", "gru_mha")
+FRAMES, CHANNELS, POINTS, CLASSES = 30, 225, 75, 50
+BATCH = 256
+SQUARE = 768
+GOAL, BOUND_GOAL = 8.0, 2.2
+CALLS = {"snellen": 20, "tf_function": 10, "predict_on_batch": 5}
+
+
+def pair(kind):
+    """A Keras model on TensorFlow and our network with the same weights."""
+    net = build(kind, FRAMES, CHANNELS, POINTS, CLASSES, seed=0)
+    said = {
+        "trained": np.ones(CLASSES, bool),
+        "rates": np.zeros(1),
+        "frames": np.array([FRAMES]),
+    }
+    return net, network(kind, weights_of(net) | said)
+
+
+def ways(kind, clips):
+    """Each way to answer ``clips`` as a function without arguments that gives logits."""
+    import tensorflow as tf
+
+    net, ours = pair(kind)
+    values, mask = clips
+    tensors = [tf.constant(values), tf.constant(mask, tf.float32)]
+
+    @tf.function
+    def compiled(v, m):
+        return net([v, m], training=False)
+
+    arrays = [values, mask.astype(np.float32)]
+    one, many = slice(0, 1), slice(None)
+    single = [t[one] for t in tensors]
+    return {
+        "snellen": lambda: ours.log_probabilities(values[one], mask[one]),
+        "tf_function": lambda: compiled(*single).numpy(),
+        "predict_on_batch": lambda: net.predict_on_batch([a[one] for a in arrays]),
+        "snellen_batch": lambda: ours.logits(values[many], mask[many]),
+        "snellen_batch_2_threads": lambda: ours.logits(values[many], mask[many], threads=2),
+        "tf_function_batch": lambda: compiled(*tensors).numpy(),
+        "predict_on_batch_batch": lambda: net.predict_on_batch(arrays),
+    }, weights_of(net)
+
+
+def shares(logits):
+    raised = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def flops(kind, weights):
+    """Multiplications and additions of one clip's matrix products."""
+    total = 0
+    for name, array in weights.items():
+        if name.endswith((".kernel", ".recurrent")):
+            steps = 1 if name.startswith(("dense", "out")) else FRAMES
+            total += 2 * steps * array.size
+    if kind == "gru_mha":
+        width = weights["attention.query.kernel"].shape[1]
+        total += 2 * 2 * FRAMES * FRAMES * width
+    return total
+
+
+def seconds(call, repeats):
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def peak_flops(a, b, out):
+    """Rate of one core in the best of a few large products."""
+    with threadpool_limits(limits=1):
+        best = min(seconds(lambda: np.matmul(a, b, out=out), 5))
+    return 2 * SQUARE**3 / best
+
+
+def measure(kinds, rounds):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((BATCH, FRAMES, CHANNELS), dtype=np.float32)
+    mask = np.ones((BATCH, FRAMES, POINTS), bool)
+    square = [rng.standard_normal((SQUARE, SQUARE), dtype=np.float32) for _ in range(3)]
+    calls, work, apart = {}, {}, {}
+    for kind in kinds:
+        calls[kind], weights = ways(kind, (values, mask))
+        work[kind] = flops(kind, weights)
+        ours, theirs = (calls[kind][x]() for x in ("snellen_batch", "tf_function_batch"))
+        apart[kind] = float(np.abs(shares(ours) - shares(theirs)).max())
+        for call in calls[kind].values():
+            seconds(call, 5)
+    taken = {kind: {name: [] for name in calls[kind]} for kind in kinds}
+    peaks = []
+    for _ in range(rounds):
+        peaks.append(peak_flops(*square))
+        for kind in kinds:
+            for name, call in calls[kind].items():
+                taken[kind][name].append(seconds(call, CALLS.get(name, 1)))
+    return taken, max(peaks), work, apart
+
+
+def spread(ratios):
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return {"median": middle, "low": low, "high": high}
+
+
+def result_of(kind, taken, peak, work, apart):
+    medians = {name: [statistics.median(x) for x in each] for name, each in taken.items()}
+    ours = medians["snellen"]
+    bound = work / peak
+    shortest = min(min(each) for each in taken["snellen"])
+    batch = {
+        name: statistics.median(BATCH / x for x in medians[name])
+        for name in taken
+        if "batch" in name.removeprefix("predict_on_batch")
+    }
+    return {
+        "network": kind,
+        "snellen_ms": 1e3 * statistics.median(ours),
+        "snellen_shortest_ms": 1e3 * shortest,
+        "tf_function_ms": 1e3 * statistics.median(medians["tf_function"]),
+        "predict_on_batch_ms": 1e3 * statistics.median(medians["predict_on_batch"]),
+        "ratio_tf_function": spread(
+            [a / b for a, b in zip(medians["tf_function"], ours, strict=True)]
+        ),
+        "ratio_predict_on_batch": spread(
+            [a / b for a, b in zip(medians["predict_on_batch"], ours, strict=True)]
+        ),
+        "clips_per_second": batch,
+        "flops_per_clip": work,
+        "bound_ms": 1e3 * bound,
+        "times_bound": shortest / bound,
+        "times_bound_median": statistics.median(ours) / bound,
+        "largest_difference": apart,
+        "passed": (
+            statistics.median(a / b for a, b in zip(medians["tf_function"], ours, strict=True))
+            >= GOAL
+            and shortest / bound <= BOUND_GOAL
+            and apart <= 1e-5
+        ),
+    }
+
+
+def show(results, peak, rounds):
+    print(
+        f"{FRAMES} x {CHANNELS} x {CLASSES}, medians of {rounds} rounds taken in turns, ms a clip"
+    )
+    print(
+        f"{'':>9}{'snellen':>9}{'tf.function':>13}{'on_batch':>10}"
+        f"{'ratio to tf.function':>25}{'ratio to predict_on_batch':>28}"
+    )
+    for row in results:
+        compiled, batch = (
+            f"{x['median']:.1f}x ({x['low']:.1f} to {x['high']:.1f})"
+            for x in (row["ratio_tf_function"], row["ratio_predict_on_batch"])
+        )
+        print(
+            f"{row['network']:>9}{row['snellen_ms']:>9.3f}{row['tf_function_ms']:>13.3f}"
+            f"{row['predict_on_batch_ms']:>10.3f}{compiled:>25}{batch:>28}"
+        )
+    print(
+        f"arithmetic bound at {peak / 1e9:.1f} GFLOP/s, a {SQUARE} x {SQUARE} product on one core"
+    )
+    for row in results:
+        print(
+            f"{row['network']:>9}: {row['flops_per_clip'] / 1e6:.1f} MFLOP, bound "
+            f"{row['bound_ms']:.3f} ms; shortest call {row['times_bound']:.2f} times that, "
+            f"median {row['times_bound_median']:.2f} times"
+        )
+    print(f"clips a second, {BATCH} at once")
+    for row in results:
+        rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in row["clips_per_second"].items())
+        print(f"{row['network']:>9}: {rates}")
+    for row in results:
+        verdict = "reached" if row["passed"] else "MISSED"
+        print(
+            f"goals {GOAL:.0f}x and {BOUND_GOAL} times the bound, {row['network']}: {verdict}; "
+            f"probabilities differ by at most {row['largest_difference']:.1e}"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=60, help="turns of every way")
+    parser.add_argument("--tf-threads", type=int, default=0, help="0: TensorFlow chooses")
+    parser.add_argument("--json", type=Path, help="also write the results here")
+    options = parser.parse_args()
+    if find_spec("tensorflow") is None:
+        print("predict_ratio skipped: tensorflow is not installed here (make bench installs it)")
+        return 0
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(options.tf_threads)
+    tf.config.threading.set_inter_op_parallelism_threads(options.tf_threads)
+    taken, peak, work, apart = measure(KINDS, options.rounds)
+    results = [result_of(kind, taken[kind], peak, work[kind], apart[kind]) for kind in KINDS]
+    show(results, peak, options.rounds)
+    passed = all(row["passed"] for row in results)
+    if options.json:
+        report = {
+            "batch": BATCH,
+            "bound_goal": BOUND_GOAL,
+            "cores": os.cpu_count(),
+            "goal": GOAL,
+            "passed": passed,
+            "peak_gflops": peak / 1e9,
+            "results": results,
+            "rounds": options.rounds,
+            "tf_threads": options.tf_threads or "chosen by TensorFlow",
+        }
+        options.json.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    sys.exit(main())
