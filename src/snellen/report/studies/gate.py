@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from snellen.core.cells import Measured
 from snellen.core.gate import SHIPPED_THRESHOLD, Applied, Choice, GateStudy
 from snellen.report import text
-from snellen.report.figures import BLUE, VERMILION, framed, percent_axis
-from snellen.report.section import Figure, Section
+from snellen.report.section import Section
+from snellen.report.studies.gate_figure import sweep_figure
 from snellen.report.studies.gate_tables import VERDICTS, gate_tables, level, thresholds_used
 
 __all__ = ["section"]
@@ -27,7 +27,7 @@ def section(result: GateStudy) -> Section:
         title="Confidence gate",
         sentences=tuple(_sentences(result)),
         tables=gate_tables(result),
-        figures=(_figure(result),),
+        figures=(sweep_figure(result),),
         not_measured=tuple(_not_measured(result)),
     )
 
@@ -200,68 +200,3 @@ def _not_measured(result: GateStudy) -> Iterator[str]:
             "tested; snellen run --withhold keeps classes out for this."
         )
     yield "What people do with UNCERTAIN: whether they sign again, and how the second try goes."
-
-
-SERIES = (("coverage", "answered"), ("selective_accuracy", "right among the answered"))
-
-
-def _figure(result: GateStudy) -> Figure:
-    sweep = next(
-        x for x in result.sweeps if (x.model, x.protocol) == (result.shown, result.protocol)
-    )
-    values = [
-        {
-            "threshold": point.threshold,
-            "series": name,
-            "value": cell.value,
-            "low": cell.value if cell.low is None else cell.low,
-            "high": cell.value if cell.high is None else cell.high,
-        }
-        for point in sweep.points
-        for field, name in SERIES
-        if isinstance(cell := getattr(point, field), Measured)
-    ]
-    names = [name for _, name in SERIES]
-    legend = {"orient": "top", "title": None, "columns": 1, "offset": 28}
-    # Else the legend would be as pale as the bands.
-    legend |= {"symbolType": "stroke", "symbolOpacity": 1}
-    colour = {
-        "field": "series",
-        "type": "nominal",
-        "sort": names,
-        "legend": legend,
-        "scale": {"domain": names, "range": [VERMILION, BLUE]},
-    }
-    x = percent_axis("x", "threshold", "threshold")
-    x["axis"] |= {"labelExpr": "format(datum.value, '.2f')"}
-    y = percent_axis("y", "value", "clips, %")
-    layers = [
-        {
-            "mark": {"type": "area", "opacity": 0.18},
-            "encoding": {"y": y | {"field": "low"}, "y2": {"field": "high"}, "color": colour},
-        },
-        {
-            "mark": {"type": "line", "strokeWidth": 1.75},
-            "encoding": {
-                "y": y,
-                "color": colour,
-                "strokeDash": {
-                    "field": "series",
-                    "type": "nominal",
-                    "sort": names,
-                    "legend": legend,
-                    "scale": {"domain": names, "range": [[6, 3], [1, 0]]},
-                },
-            },
-        },
-    ]
-    who = f"{result.shown}, validation clips of {result.protocol}"
-    return Figure(
-        name="threshold_sweep",
-        caption=f"What a threshold costs and buys: {who}, with 95 % intervals",
-        alt=f"Two curves over thresholds from 0 to 1 for {who}: the share answered falls, the "
-        "share right among the answered is drawn beside it.",
-        spec=framed(
-            {"height": 210, "data": {"values": values}, "encoding": {"x": x}, "layer": layers}
-        ),
-    )

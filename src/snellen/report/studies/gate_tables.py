@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from snellen.core.cells import Cell, Measured
-from snellen.core.gate import Applied, Choice, Conformal, GateStudy, LetThrough, Rule
+from snellen.core.gate import (
+    Applied,
+    Choice,
+    Conformal,
+    GatePoint,
+    GateStudy,
+    LetThrough,
+    Rule,
+    Sweep,
+)
 from snellen.report import text
 from snellen.report.section import Table
 
@@ -121,22 +130,24 @@ def _sweep(result: GateStudy) -> Table:
             "n",
         ),
         csv_rows=tuple(
-            (
-                sweep.model,
-                sweep.protocol,
-                point.threshold,
-                *_cell(point.coverage),
-                point.uncertain,
-                *_cell(point.selective_accuracy),
-                "nothing answered" if point.floor is None else point.floor,
-                *_cell(point.pessimistic_accuracy),
-                point.answered,
-                point.right,
-                sweep.clips,
-            )
-            for sweep in result.sweeps
-            for point in sweep.points
+            _sweep_row(sweep, point) for sweep in result.sweeps for point in sweep.points
         ),
+    )
+
+
+def _sweep_row(sweep: Sweep, point: GatePoint) -> tuple[Field, ...]:
+    return (
+        sweep.model,
+        sweep.protocol,
+        point.threshold,
+        *_cell(point.coverage),
+        point.uncertain,
+        *_cell(point.selective_accuracy),
+        "nothing answered" if point.floor is None else point.floor,
+        *_cell(point.pessimistic_accuracy),
+        point.answered,
+        point.right,
+        sweep.clips,
     )
 
 

@@ -64,25 +64,12 @@ def study_gate(
         Missing: no validation rows under that protocol.
     """
     _require_shares(targets, alpha, threshold)
-    protocols = tuple(dict.fromkeys(rows.protocol for rows in judged))
-    if protocol is not None and protocol not in protocols:
-        raise BadInput(
-            Fault("gate", repr(protocol), f"one of: {', '.join(protocols)}", field="protocol")
-        )
-    headline = protocol if protocol is not None or not protocols else protocols[-1]
     models = tuple(dict.fromkeys(rows.model for rows in judged))
+    protocols = tuple(dict.fromkeys(rows.protocol for rows in judged))
     tunings = [x for name in models for x in judged if (x.model, x.role) == (name, VALIDATION)]
-    held = [rows for rows in tunings if rows.protocol == headline]
-    if headline is None or not held:
-        raise Missing(
-            f"no validation answers under {headline or 'any protocol'}: a gate is set on clips "
-            "kept apart from training; make a split that has some and run again"
-        )
+    held = _held(tunings, protocols, protocol)
     trials = _trials(judged, tunings, TEST)
     own = [x.tried for x in trials if x.tuning.protocol == x.tried.protocol]
-    strange = [
-        x for x in _trials(judged, tunings, OUTSIDE) if x.tuning.protocol == x.tried.protocol
-    ]
     gates = gates_of(targets, threshold)
     swept = sorted({*THRESHOLDS, threshold})
     sweeps = []
@@ -91,7 +78,7 @@ def study_gate(
         sweeps.append(sweep_validation(rows, swept))
     progress("sweeping thresholds", len(tunings), len(tunings))
     return GateStudy(
-        protocol=headline,
+        protocol=held[0].protocol,
         protocols=protocols,
         models=models,
         shown=min(held, key=lambda x: float(aurc(x.confidence[:, 0], x.correct).value)).model,
@@ -110,12 +97,31 @@ def study_gate(
         ),
         let_through=tuple(
             let_through(trial, gate)
-            for trial in strange
+            for trial in _trials(judged, tunings, OUTSIDE)
+            if trial.tuning.protocol == trial.tried.protocol
             for gate in (*(Gate("fixed", x) for x in swept), *gates[1:])
         ),
         conformal=tuple(conformal(trial, alpha) for trial in trials),
         calibration=tuple(calibration_of(rows) for rows in (*tunings, *own)),
     )
+
+
+def _held(
+    tunings: Sequence[Judged], protocols: Sequence[str], protocol: str | None
+) -> list[Judged]:
+    """Validation rows of the protocol a promise is held against."""
+    if protocol is not None and protocol not in protocols:
+        raise BadInput(
+            Fault("gate", repr(protocol), f"one of: {', '.join(protocols)}", field="protocol")
+        )
+    headline = protocol if protocol is not None or not protocols else protocols[-1]
+    held = [rows for rows in tunings if rows.protocol == headline]
+    if not held:
+        raise Missing(
+            f"no validation answers under {headline or 'any protocol'}: a gate is set on clips "
+            "kept apart from training; make a split that has some and run again"
+        )
+    return held
 
 
 def _trials(judged: Sequence[Judged], tunings: Sequence[Judged], role: str) -> list[Trial]:
