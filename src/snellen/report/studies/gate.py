@@ -57,7 +57,8 @@ def _how(result: GateStudy) -> Iterator[str]:
         yield (
             "Validation clips were answered by a model fitted on the training clips alone, test "
             "clips by one fitted on both. Confidences carry a temperature fitted on the same "
-            "validation clips: one number a round. What validates in one round is tested in "
+            "validation clips, one number a round, and a network's best epoch was chosen by them "
+            "too: validation flatters a little. What validates in one round is tested in "
             "another, so for each round the threshold was chosen anew without the clips that it "
             "tests; the thresholds of the rounds are given as a range."
         )
