@@ -19,8 +19,9 @@ import numpy as np
 
 from snellen.errors import BadInput, Fault, Missing
 from snellen.limits import MAX_LABEL_LENGTH, MAX_ONNX_NODES, MAX_ONNX_VALUES
-from snellen.tasks.isolated.model.neural.graph import OPERATORS, OPSET
+from snellen.tasks.isolated.model.neural.graph import OPSET
 from snellen.tasks.isolated.model.neural.network import CLIPS_AT_ONCE
+from snellen.tasks.isolated.model.neural.sketch import OPERATORS
 
 __all__ = ["CheckedOnnx", "checked_model"]
 

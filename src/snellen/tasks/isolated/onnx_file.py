@@ -27,8 +27,9 @@ from snellen.limits import MAX_ONNX_BYTES
 from snellen.signal.layouts import layout_by_name
 from snellen.store.files import read_limited, write_atomic
 from snellen.tasks.isolated.align import settings_of
-from snellen.tasks.isolated.model.neural.graph import KINDS, Sketch, graph
+from snellen.tasks.isolated.model.neural.graph import KINDS, graph
 from snellen.tasks.isolated.model.neural.network import answers_in_chunks, session_of
+from snellen.tasks.isolated.model.neural.sketch import Sketch
 from snellen.tasks.isolated.model_file import ModelCard, RoundFile, load_round, read_model_card
 from snellen.tasks.isolated.onnx_checks import checked_model
 from snellen.tasks.isolated.onnx_metadata import (

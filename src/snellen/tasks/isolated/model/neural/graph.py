@@ -7,90 +7,30 @@ from 1.10 on can run? Each kind is one function that reads like the network.
 frames, points), output ``logits`` (batch, classes), all float32, batch free. Weights
 have the names and the gate order of Keras (LSTM i, f, c, o; GRU z, r, h with
 ``reset_after``); ONNX wants LSTM gates as i, o, f, c. Recurrent layers run over
-(frames, batch, units), everything else over (batch, frames, units).
+(frames, batch, units), everything else over (batch, frames, units). Of ``landolt``,
+``patch`` neighbouring frames stand side by side in one place of its layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["IR_VERSION", "KINDS", "OPERATORS", "OPSET", "Sketch", "graph"]
+from snellen.tasks.isolated.model.neural.sketch import Arrays, Sketch
+
+__all__ = ["IR_VERSION", "KINDS", "OPSET", "graph"]
 
 # Old enough for runtimes of 2021, new enough for LayerNormalization as one operator.
 OPSET, IR_VERSION = 17, 8
-NORM_EPSILON = 1e-3
 HEADS = 4
+KERAS_EPSILON, LANDOLT_EPSILON = 1e-3, 1e-5
+# Far outliers of a sensor must not run the whole network.
+LARGEST = 8.0
 # Where ONNX finds its gates among those of Keras.
 GATE_ORDER = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2)}
-
-# What the functions below and the head of an exported file use: nothing here reads a file,
-# loops, branches or holds another graph.
-OPERATORS = frozenset(
-    {
-        "Add",
-        "Concat",
-        "Exp",
-        "GRU",
-        "LSTM",
-        "LayerNormalization",
-        "LogSoftmax",
-        "MatMul",
-        "Mul",
-        "ReduceMax",
-        "ReduceMean",
-        "Relu",
-        "Reshape",
-        "Softmax",
-        "Squeeze",
-        "Transpose",
-    }
-)
-
-Arrays = Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True, slots=True)
-class Sketch:
-    """A graph while it is drawn: nodes in the order they run, and constant tensors."""
-
-    nodes: list[Any] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
-
-    def constant(self, array: np.ndarray, name: str) -> str:
-        """A tensor of the graph; returns its name."""
-        from onnx import numpy_helper
-
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def shape(self, *sizes: int) -> str:
-        """A constant of whole numbers, such as the target of Reshape (0 keeps a size)."""
-        return self.constant(np.array(sizes, np.int64), f"sizes{len(self.constants)}")
-
-    def node(
-        self,
-        operator: str,
-        inputs: Sequence[str],
-        settings: Mapping[str, Any] | None = None,
-        outputs: Sequence[str] = (),
-    ) -> str:
-        """Apply an operator; returns the name of its (last) output."""
-        from onnx import helper
-
-        names = list(outputs) or [f"{operator.lower()}{len(self.nodes)}"]
-        self.nodes.append(helper.make_node(operator, list(inputs), names, **(settings or {})))
-        return names[-1]
-
-    def dense(self, x: str, arrays: Arrays, name: str, outputs: Sequence[str] = ()) -> str:
-        """``x @ kernel + bias`` over the last axis."""
-        kernel, bias = (
-            self.constant(arrays[f"{name}.{part}"], f"{name}.{part}") for part in ("kernel", "bias")
-        )
-        return self.node("Add", [self.node("MatMul", [x, kernel]), bias], outputs=outputs)
+LAST_FRAME = 2**31 - 1
 
 
 def graph(kind: str, arrays: Arrays) -> Any:
@@ -133,58 +73,33 @@ def _gru(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
 
 
 def _recurrent(sketch: Sketch, arrays: Arrays, operator: str) -> tuple[int, int | str]:
-    x = sketch.node("Transpose", ["values"], {"perm": [1, 0, 2]})
+    x = sketch.turned("values", 1, 0, 2)
     x = _rnn(sketch, operator, x, arrays, "rnn1")
     x = _rnn(sketch, operator, x, arrays, "rnn2", last=True)
-    _classify(sketch, x, arrays)
-    return arrays["rnn1.kernel"].shape[0], "points"
+    return _classified(sketch, x, arrays)
 
 
 def _gru_mha(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
     """Two GRU layers, self-attention with a residual, average and maximum over time."""
-    x = sketch.node("Transpose", ["values"], {"perm": [1, 0, 2]})
+    x = sketch.turned("values", 1, 0, 2)
     x = _rnn(sketch, "GRU", _rnn(sketch, "GRU", x, arrays, "rnn1"), arrays, "rnn2")
-    x = sketch.node("Transpose", [x], {"perm": [1, 0, 2]})
-    attended = sketch.dense(_attention(sketch, x, arrays), arrays, "attention.output")
-    normed = sketch.node(
-        "LayerNormalization",
-        [
-            sketch.node("Add", [x, attended]),
-            sketch.constant(arrays["norm.gamma"], "norm.gamma"),
-            sketch.constant(arrays["norm.beta"], "norm.beta"),
-        ],
-        {"axis": -1, "epsilon": NORM_EPSILON},
-    )
-    pooled = [
-        sketch.node(operator, [normed], {"axes": [1], "keepdims": 0})
-        for operator in ("ReduceMean", "ReduceMax")
-    ]
-    _classify(sketch, sketch.node("Concat", pooled, {"axis": 1}), arrays)
-    return arrays["rnn1.kernel"].shape[0], "points"
-
-
-def _attention(sketch: Sketch, x: str, arrays: Arrays) -> str:
-    """What each frame gathers from all frames, all heads side by side."""
+    x = sketch.turned(x, 1, 0, 2)
     width = arrays["attention.query.kernel"].shape[1]
-    per_head = width // HEADS
-    # Scaling the queries' weights once is scaling every product.
-    scaled = {
-        f"attention.query.{part}": arrays[f"attention.query.{part}"] * np.float32(per_head**-0.5)
-        for part in ("kernel", "bias")
-    }
-    split = sketch.shape(0, 0, HEADS, per_head)
-    turned = {"query": [0, 2, 1, 3], "key": [0, 2, 3, 1], "value": [0, 2, 1, 3]}
-    parts = {}
-    for name, order in turned.items():
-        flat = sketch.dense(x, {**arrays, **scaled}, f"attention.{name}")
-        heads = sketch.node("Reshape", [flat, split])
-        parts[name] = sketch.node("Transpose", [heads], {"perm": order})
-    shares = sketch.node(
-        "Softmax", [sketch.node("MatMul", [parts["query"], parts["key"]])], {"axis": -1}
+    query, key, value = (
+        sketch.dense(x, _query_scaled(arrays, width), f"attention.{part}")
+        for part in ("query", "key", "value")
     )
-    gathered = sketch.node("MatMul", [shares, parts["value"]])
-    together = sketch.node("Transpose", [gathered], {"perm": [0, 2, 1, 3]})
-    return sketch.node("Reshape", [together, sketch.shape(0, 0, width)])
+    gathered = sketch.gathered(query, key, value, heads=HEADS, width=width)
+    attended = sketch.dense(gathered, arrays, "attention.output")
+    x = sketch.norm(sketch.node("Add", [x, attended]), arrays, "norm", KERAS_EPSILON)
+    return _classified(sketch, sketch.pooled(x), arrays)
+
+
+def _query_scaled(arrays: Arrays, width: int) -> Arrays:
+    """Scaling the queries' weights once is scaling every product with a key."""
+    scale = np.float32((width // HEADS) ** -0.5)
+    names = ("attention.query.kernel", "attention.query.bias")
+    return {**arrays, **{name: arrays[name] * scale for name in names}}
 
 
 def _rnn(
@@ -214,12 +129,97 @@ def _rnn(
     outputs = ["", states] if last else [states]
     sketch.node(operator, inputs, {"hidden_size": units, **reset}, outputs)
     # The axis of the directions in which a sequence is read: there is one.
-    return sketch.node("Squeeze", [states, sketch.shape(0 if last else 1)])
+    return sketch.node("Squeeze", [states, sketch.whole(0 if last else 1)])
 
 
-def _classify(sketch: Sketch, x: str, arrays: Arrays) -> None:
+def _classified(sketch: Sketch, x: str, arrays: Arrays) -> tuple[int, int | str]:
     hidden = sketch.node("Relu", [sketch.dense(x, arrays, "dense")])
     sketch.dense(hidden, arrays, "out", outputs=["logits"])
+    return arrays["rnn1.kernel"].shape[0], "points"
+
+
+def _landolt(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
+    """Motion features, convolutions in time, self-attention, a wide layer, both poolings."""
+    table = arrays["places.table"]
+    channels = len(arrays["standardise.mean"]) // 4
+    patch = int(arrays["frames"][0]) // len(table)
+    per_frame = len(arrays["embed.kernel"]) // patch
+    seen = sketch.node("Concat", [_standardised(sketch, arrays), _absent(sketch)], {"axis": 2})
+    x = sketch.node("Reshape", [seen, sketch.whole(0, len(table), patch * per_frame)])
+    x = _normed(sketch, sketch.dense(x, arrays, "embed"), arrays, "embed_norm")
+    x = sketch.node("Add", [x, sketch.constant(table, "places.table")])
+    convolutions = sum(name.endswith("_conv.kernel") for name in arrays)
+    for k in range(1, convolutions + 1):
+        y = _normed(sketch, _conv(sketch, x, arrays, f"block{k}_conv"), arrays, f"block{k}_norm")
+        y = sketch.dense(sketch.swish(y), arrays, f"block{k}_out")
+        x = sketch.node("Add", [x, y])
+    x = sketch.node("Add", [x, _attended(sketch, x, arrays)])
+    y = sketch.dense(_normed(sketch, x, arrays, "wide_norm"), arrays, "wide_in")
+    x = sketch.node("Add", [x, sketch.dense(sketch.swish(y), arrays, "wide_out")])
+    x = sketch.dense(_normed(sketch, x, arrays, "pool_norm"), arrays, "pool_in")
+    sketch.dense(sketch.pooled(sketch.swish(x)), arrays, "out", outputs=["logits"])
+    return channels, per_frame - 4 * channels
+
+
+def _standardised(sketch: Sketch, arrays: Arrays) -> str:
+    """Place, place within the clip, first and second difference, in training spreads."""
+
+    def frames(first: int, last: int) -> str:
+        ends = [sketch.whole(first), sketch.whole(last), sketch.whole(1)]
+        return sketch.node("Slice", ["values", *ends])
+
+    def padded(x: str, n: int) -> str:
+        return sketch.node("Pad", [x, sketch.whole(0, n, 0, 0, n, 0)])
+
+    mean = sketch.node("ReduceMean", ["values"], {"axes": [1], "keepdims": 1})
+    centred = sketch.node("Sub", ["values", mean])
+    velocity = sketch.node("Sub", [frames(2, LAST_FRAME), frames(0, -2)])
+    twice = sketch.node("Mul", [frames(2, -2), sketch.single(2)])
+    around = sketch.node("Add", [frames(4, LAST_FRAME), frames(0, -4)])
+    bend = sketch.node("Sub", [around, twice])
+    parts = ["values", centred, padded(velocity, 1), padded(bend, 2)]
+    x = sketch.node("Concat", parts, {"axis": 2})
+    means, spreads = (
+        sketch.constant(arrays[f"standardise.{part}"], f"standardise.{part}")
+        for part in ("mean", "spread")
+    )
+    x = sketch.node("Div", [sketch.node("Sub", [x, means]), spreads])
+    return sketch.node("Clip", [x, sketch.single(-LARGEST), sketch.single(LARGEST)])
+
+
+def _absent(sketch: Sketch) -> str:
+    return sketch.node("Sub", [sketch.single(1), "mask"])
+
+
+def _normed(sketch: Sketch, x: str, arrays: Arrays, name: str) -> str:
+    return sketch.norm(x, arrays, name, LANDOLT_EPSILON)
+
+
+def _conv(sketch: Sketch, x: str, arrays: Arrays, name: str) -> str:
+    """A convolution in time that keeps the length; Keras' kernel is (time, in, out)."""
+    kernel = arrays[f"{name}.kernel"]
+    before = (len(kernel) - 1) // 2
+    pads = [before, len(kernel) - 1 - before]
+    parts = [
+        sketch.constant(kernel.transpose(2, 1, 0), f"{name}.kernel"),
+        sketch.constant(arrays[f"{name}.bias"], f"{name}.bias"),
+    ]
+    y = sketch.node("Conv", [sketch.turned(x, 0, 2, 1), *parts], {"pads": pads})
+    return sketch.turned(y, 0, 2, 1)
+
+
+def _attended(sketch: Sketch, x: str, arrays: Arrays) -> str:
+    """Self-attention; one kernel makes queries, keys and values, in this order."""
+    query, key, value = np.split(arrays["attention_in.kernel"], 3, axis=1)
+    width = query.shape[1]
+    scaled = query * np.float32((width // HEADS) ** -0.5)
+    y = _normed(sketch, x, arrays, "attention_norm")
+    parts = [
+        sketch.product(y, kernel, f"attention_in.{name}")
+        for name, kernel in (("query", scaled), ("key", key), ("value", value))
+    ]
+    gathered = sketch.gathered(*parts, heads=HEADS, width=width)
+    return sketch.dense(gathered, arrays, "attention_out")
 
 
 # Each draws up to "logits" and returns channels and points (a name where any number will do).
@@ -227,4 +227,5 @@ KINDS: Mapping[str, Callable[[Sketch, Arrays], tuple[int, int | str]]] = {
     "lstm": _lstm,
     "gru": _gru,
     "gru_mha": _gru_mha,
+    "landolt": _landolt,
 }

@@ -25,7 +25,8 @@ __all__ = ["Network", "answers_in_chunks", "network", "session_of"]
 # Larger batches leave the cache of a core.
 CLIPS_AT_ONCE = 32
 FATAL_ONLY = 4
-NOT_LEARNT = ("trained", "rates", "frames")
+MEASURED = ("standardise.mean", "standardise.spread")
+NOT_WEIGHTS = ("trained", "rates", "frames")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class Network:
     @property
     def parameters(self) -> int:
         """How many numbers were learnt."""
-        return sum(a.size for name, a in self.weights.items() if name not in NOT_LEARNT)
+        return sum(
+            a.size for name, a in self.weights.items() if name not in (*MEASURED, *NOT_WEIGHTS)
+        )
 
 
 def network(kind: str, arrays: Mapping[str, np.ndarray]) -> Network:
@@ -78,7 +81,7 @@ def network(kind: str, arrays: Mapping[str, np.ndarray]) -> Network:
     if arrays["rates"].ndim != 1 or arrays["frames"].shape != (1,) or arrays["frames"][0] < 1:
         raise ValueError("'rates' must be a list and 'frames' one number above 0")
     weights = {
-        name: array if name in NOT_LEARNT else np.asarray(array, np.float32)
+        name: array if name in NOT_WEIGHTS else np.asarray(array, np.float32)
         for name, array in arrays.items()
     }
     return Network(kind, weights, session_of(checked_bytes(kind, weights)))
