@@ -129,7 +129,7 @@ def _rnn(
     outputs = ["", states] if last else [states]
     sketch.node(operator, inputs, {"hidden_size": units, **reset}, outputs)
     # The axis of the directions in which a sequence is read: there is one.
-    return sketch.node("Squeeze", [states, sketch.whole(0 if last else 1)])
+    return sketch.node("Squeeze", [states, sketch.shape(0 if last else 1)])
 
 
 def _classified(sketch: Sketch, x: str, arrays: Arrays) -> tuple[int, int | str]:
@@ -145,7 +145,7 @@ def _landolt(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
     patch = int(arrays["frames"][0]) // len(table)
     per_frame = len(arrays["embed.kernel"]) // patch
     seen = sketch.node("Concat", [_standardised(sketch, arrays), _absent(sketch)], {"axis": 2})
-    x = sketch.node("Reshape", [seen, sketch.whole(0, len(table), patch * per_frame)])
+    x = sketch.node("Reshape", [seen, sketch.shape(0, len(table), patch * per_frame)])
     x = _normed(sketch, sketch.dense(x, arrays, "embed"), arrays, "embed_norm")
     x = sketch.node("Add", [x, sketch.constant(table, "places.table")])
     convolutions = sum(name.endswith("_conv.kernel") for name in arrays)
@@ -165,11 +165,11 @@ def _standardised(sketch: Sketch, arrays: Arrays) -> str:
     """Place, place within the clip, first and second difference, in training spreads."""
 
     def frames(first: int, last: int) -> str:
-        ends = [sketch.whole(first), sketch.whole(last), sketch.whole(1)]
+        ends = [sketch.shape(first), sketch.shape(last), sketch.shape(1)]
         return sketch.node("Slice", ["values", *ends])
 
     def padded(x: str, n: int) -> str:
-        return sketch.node("Pad", [x, sketch.whole(0, n, 0, 0, n, 0)])
+        return sketch.node("Pad", [x, sketch.shape(0, n, 0, 0, n, 0)])
 
     mean = sketch.node("ReduceMean", ["values"], {"axes": [1], "keepdims": 1})
     centred = sketch.node("Sub", ["values", mean])

@@ -22,12 +22,14 @@ Arrays = Mapping[str, np.ndarray]
 OPERATORS = frozenset(
     {
         "Add",
+        "Cast",
         "Clip",
         "Concat",
         "Conv",
         "Div",
         "Exp",
         "GRU",
+        "Greater",
         "LSTM",
         "LayerNormalization",
         "LogSoftmax",
@@ -62,9 +64,9 @@ class Sketch:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
-    def whole(self, *numbers: int) -> str:
-        """A constant of whole numbers, such as the target of Reshape (0 keeps a size)."""
-        return self.constant(np.array(numbers, np.int64), f"whole{len(self.constants)}")
+    def shape(self, *numbers: int) -> str:
+        """A constant of whole numbers: sizes for Reshape (0 keeps one), axes, places, pads."""
+        return self.constant(np.array(numbers, np.int64), f"shape{len(self.constants)}")
 
     def single(self, number: float) -> str:
         """A constant of one float32 number."""
@@ -122,11 +124,11 @@ class Sketch:
 
         ``width`` is that of all heads together; queries come scaled.
         """
-        split = self.whole(0, 0, heads, width // heads)
+        split = self.shape(0, 0, heads, width // heads)
         q, k, v = (
             self.turned(self.node("Reshape", [x, split]), *order)
             for x, order in ((query, (0, 2, 1, 3)), (key, (0, 2, 3, 1)), (value, (0, 2, 1, 3)))
         )
         shares = self.node("Softmax", [self.node("MatMul", [q, k])], {"axis": -1})
         together = self.turned(self.node("MatMul", [shares, v]), 0, 2, 1, 3)
-        return self.node("Reshape", [together, self.whole(0, 0, width)])
+        return self.node("Reshape", [together, self.shape(0, 0, width)])
