@@ -30,7 +30,8 @@ class Regime:
     ``refit_share``: after validation has chosen the epoch, a network is trained on
     train and validation for this share of ``epochs`` more, and any other model is
     fitted again on both. 0: what was fitted on train alone is what is tested.
-    ``averaging`` is the decay of the running mean of the weights (0: none).
+    ``averaging`` is the decay of the running mean of the weights (0: none),
+    ``gradient_norm`` the length that a longer gradient is cut to (0: none is).
     """
 
     name: str
@@ -46,6 +47,7 @@ class Regime:
     schedule: str
     label_smoothing: float
     averaging: float
+    gradient_norm: float
     refit_share: float
 
     @property
@@ -81,6 +83,7 @@ REFERENCE = Regime(
     schedule="plateau",
     label_smoothing=0.05,
     averaging=0.0,
+    gradient_norm=0.0,
     refit_share=0.0,
 )
 
@@ -99,6 +102,7 @@ SNELLEN = Regime(
     schedule="cosine",
     label_smoothing=0.1,
     averaging=0.99,
+    gradient_norm=1.0,
     refit_share=0.25,
 )
 

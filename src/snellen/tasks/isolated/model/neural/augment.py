@@ -65,8 +65,8 @@ def _reference(
 ) -> tuple[np.ndarray, np.ndarray]:
     clips, frames, points, _ = values.shape
     cut = rng.uniform(0, CROP, (clips, 1))
-    start = rng.uniform(0, cut)
-    values, mask = _resampled(values, mask, start + (1 - cut) * np.linspace(0, 1, frames))
+    kept = rng.uniform(0, cut) + (1 - cut) * np.linspace(0, 1, frames)
+    values, mask = _resampled(values, mask, kept)
     repeated = rng.random((clips, frames)) < REPEAT
     before = np.maximum(np.arange(frames) - repeated, 0)
     rows = np.arange(clips)[:, None]
@@ -82,7 +82,7 @@ def _geometric(
 ) -> tuple[np.ndarray, np.ndarray]:
     clips, frames, _, dims = values.shape
     # Where nothing tells which points are missing, a zero does.
-    seen = values.any(axis=-1) if zeros else mask
+    seen = np.asarray(values.any(axis=-1)) if zeros else mask
     spread = values.std(axis=(0, 1))
     values, seen = _resampled(values, seen, _pace(clips, frames, rng))
     values = (
@@ -137,7 +137,7 @@ def _rotations(clips: int, dims: int, rng: np.random.Generator) -> np.ndarray:
     about_z = _turn(roll, 0, 1, dims)
     if dims == 2:
         return about_z
-    return _turn(yaw, 0, 2, dims) @ _turn(pitch, 1, 2, dims) @ about_z
+    return np.asarray(_turn(yaw, 0, 2, dims) @ _turn(pitch, 1, 2, dims) @ about_z)
 
 
 def _turn(angle: np.ndarray, a: int, b: int, dims: int) -> np.ndarray:

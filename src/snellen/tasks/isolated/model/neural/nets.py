@@ -8,8 +8,12 @@ of ``gru_mha``; 4 heads of 64 and average plus maximum are the document's own
 reading.
 
 Keras runs on JAX unless the environment variable ``KERAS_BACKEND`` names another
-backend (``torch``, ``tensorflow``) before the first training of a process. The
-same seed gives the same weights on one backend, not across backends.
+backend (``torch``, ``tensorflow``) before the first training of a process. On
+JAX the same seed gives the same weights for any number of cores, since it is
+held to one: other cores train other rounds. Backends differ from each other.
+
+``landolt`` is ours: convolutions in time, then attention between frames, over
+position, velocity and acceleration of masked keypoints, all computed inside.
 
 *Conventions*: inputs ``values`` (batch, frames, channels) and ``mask`` (batch,
 frames, points), both float32; the reference networks take the mask and ignore
@@ -20,20 +24,36 @@ and every dropout is drawn with a seed of its own: nothing depends on a global o
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from snellen.errors import Missing
+from snellen.tasks.isolated.model.neural import landolt
 
-__all__ = ["KINDS", "array_of", "build", "load_keras", "load_weights", "weights_of"]
+__all__ = [
+    "KINDS",
+    "array_of",
+    "build",
+    "initialise",
+    "load_keras",
+    "load_weights",
+    "weights_of",
+]
 
 DROPOUT = 0.3
 HEADS, HEAD_WIDTH = 4, 64
+# Where XLA reads how many cores there are, before it looks itself.
+CORES = "NPROC"
 # Keras' names of tensors where ours differ.
-RENAMED = {"recurrent_kernel": "recurrent", "attention_output": "output"}
+RENAMED = {
+    "recurrent_kernel": "recurrent",
+    "attention_output": "output",
+}
 CELLS = ("lstm_cell", "gru_cell")
 
 
@@ -44,76 +64,99 @@ def load_keras() -> Any:
         Missing: Keras or its backend is not installed.
     """
     os.environ.setdefault("KERAS_BACKEND", "jax")
-    try:
-        import keras
-    except ImportError as error:
-        message = f"training a network needs {error.name}: pip install 'snellen[train]'"
-        raise Missing(message) from error
+    with _one_core():
+        try:
+            import keras
+
+            keras.ops.ones(())  # starts the backend
+        except ImportError as error:
+            message = f"training a network needs {error.name}: pip install 'snellen[train]'"
+            raise Missing(message) from error
     return keras
+
+
+@contextlib.contextmanager
+def _one_core() -> Iterator[None]:
+    """What starts here finds one core: XLA compiles other sums for one core than for two."""
+    before = os.environ.get(CORES)
+    os.environ[CORES] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[CORES]
+        else:
+            os.environ[CORES] = before
 
 
 def build(kind: str, frames: int, channels: int, points: int, classes: int, *, seed: int) -> Any:
     """An untrained ``keras.Model`` from (values, mask) to logits."""
-    layers = load_keras().layers
-    seeds = _seeds(seed)
-    values = layers.Input((frames, channels), name="values")
-    mask = layers.Input((frames, points), name="mask")
-    features = KINDS[kind](layers, values, mask, seeds)
-    net = load_keras().Model([values, mask], layers.Dense(classes, name="out")(features))
-    _initialise(net, seeds)
+    keras = load_keras()
+    values = keras.layers.Input((frames, channels), name="values")
+    mask = keras.layers.Input((frames, points), name="mask")
+    features = KINDS[kind](keras, values, mask)
+    net = keras.Model([values, mask], keras.layers.Dense(classes, name="out")(features))
+    initialise(net, seed)
     return net
 
 
-def _seeds(seed: int) -> Iterator[int]:
-    rng = np.random.default_rng(seed)
-    while True:
-        yield int(rng.integers(2**31))
+def initialise(net: Any, seed: int) -> None:
+    """Draw the kernels and start the dropouts, each with its own seed.
 
-
-def _initialise(net: Any, seeds: Iterator[int]) -> None:
-    """Draw the kernels anew, each with its own seed; what is no kernel stays as Keras has it.
-
-    Layers given a seed when they are made would not do: an attention gives the
-    same one to its queries, keys and values, which then start out equal.
+    What is no kernel stays as Keras has it. Layers given a seed when they are made
+    would not do: an attention hands the same one to its queries, keys and values,
+    which then start out equal.
     """
     initializers = load_keras().initializers
-    drawn = {"kernel": initializers.GlorotUniform, "recurrent": initializers.Orthogonal}
-    for name, variable in _named(net):
-        initializer = drawn.get(name.rsplit(".", 1)[1])
-        if initializer is not None:
-            variable.assign(initializer(seed=next(seeds))(variable.shape))
+    drawn: Mapping[str, Callable[..., Any]] = {
+        "kernel": initializers.GlorotUniform,
+        "recurrent": initializers.Orthogonal,
+        "table": partial(initializers.RandomNormal, stddev=0.02),
+    }
+    seeds = np.random.default_rng(seed)
+    for variable in net.variables:
+        one = int(seeds.integers(2**31))
+        name = _name(variable)
+        if name.endswith("seed_generator_state"):
+            variable.assign(np.array([one, 0], str(variable.dtype)))
+        elif (initializer := drawn.get(name.rsplit(".", 1)[-1])) is not None:
+            variable.assign(initializer(seed=one)(variable.shape))
 
 
-def _lstm(layers: Any, values: Any, mask: Any, seeds: Iterator[int]) -> Any:  # noqa: ARG001
+def _lstm(keras: Any, values: Any, mask: Any) -> Any:  # noqa: ARG001
+    layers = keras.layers
     x = layers.LSTM(128, return_sequences=True, name="rnn1")(values)
     x = layers.LSTM(64, name="rnn2")(x)
-    x = layers.Dropout(DROPOUT, seed=next(seeds))(x)
+    x = layers.Dropout(DROPOUT)(x)
     return layers.Dense(128, "relu", name="dense")(x)
 
 
-def _gru(layers: Any, values: Any, mask: Any, seeds: Iterator[int]) -> Any:  # noqa: ARG001
+def _gru(keras: Any, values: Any, mask: Any) -> Any:  # noqa: ARG001
+    layers = keras.layers
     x = layers.GRU(128, return_sequences=True, name="rnn1")(values)
     x = layers.GRU(64, name="rnn2")(x)
-    x = layers.Dropout(DROPOUT, seed=next(seeds))(x)
+    x = layers.Dropout(DROPOUT)(x)
     return layers.Dense(128, "relu", name="dense")(x)
 
 
-def _gru_mha(layers: Any, values: Any, mask: Any, seeds: Iterator[int]) -> Any:  # noqa: ARG001
+def _gru_mha(keras: Any, values: Any, mask: Any) -> Any:  # noqa: ARG001
+    layers = keras.layers
     x = layers.GRU(128, return_sequences=True, name="rnn1")(values)
     x = layers.GRU(64, return_sequences=True, name="rnn2")(x)
     x = x + layers.MultiHeadAttention(HEADS, HEAD_WIDTH, name="attention")(x, x)
     x = layers.LayerNormalization(name="norm")(x)
-    x = layers.Dropout(DROPOUT, seed=next(seeds))(x)
+    x = layers.Dropout(DROPOUT)(x)
     pools = (layers.GlobalAveragePooling1D(), layers.GlobalMaxPooling1D())
     x = layers.Concatenate()([pool(x) for pool in pools])
     x = layers.Dense(128, "relu", name="dense")(x)
-    return layers.Dropout(DROPOUT, seed=next(seeds))(x)
+    return layers.Dropout(DROPOUT)(x)
 
 
-KINDS: Mapping[str, Callable[[Any, Any, Any, Iterator[int]], Any]] = {
+KINDS: Mapping[str, Callable[[Any, Any, Any], Any]] = {
     "lstm": _lstm,
     "gru": _gru,
     "gru_mha": _gru_mha,
+    "landolt": landolt.classified_by,
 }
 
 
@@ -143,8 +186,12 @@ def load_weights(net: Any, arrays: Mapping[str, np.ndarray]) -> None:
 
 def _named(net: Any) -> Iterator[tuple[str, Any]]:
     for variable in net.weights:
-        parts = [RENAMED.get(part, part) for part in variable.path.split("/") if part not in CELLS]
-        yield ".".join(parts), variable
+        yield _name(variable), variable
+
+
+def _name(variable: Any) -> str:
+    parts = (RENAMED.get(part, part) for part in variable.path.split("/") if part not in CELLS)
+    return ".".join(parts)
 
 
 def _stored_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:

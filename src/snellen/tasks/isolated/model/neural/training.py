@@ -12,7 +12,8 @@ with clips from its beginning: every batch has one shape and is compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,17 @@ from scipy.special import log_softmax
 from snellen.digest import digest_array, digest_json
 from snellen.errors import SnellenError
 from snellen.tasks.isolated.model import Course, TrainingData
+from snellen.tasks.isolated.model.neural import landolt
 from snellen.tasks.isolated.model.neural.augment import augmented
 from snellen.tasks.isolated.model.neural.checkpoint import START, State, read_state, write_state
-from snellen.tasks.isolated.model.neural.nets import array_of, build, load_keras, weights_of
+from snellen.tasks.isolated.model.neural.nets import (
+    array_of,
+    build,
+    initialise,
+    load_keras,
+    load_weights,
+    weights_of,
+)
 from snellen.tasks.isolated.model.neural.network import Network, network
 from snellen.tasks.isolated.regime import Regime
 
@@ -44,9 +53,10 @@ def learn_network(
 ) -> Network:
     """Train on ``data`` as ``course`` says; ``held`` are the validation clips.
 
-    With ``course.rates`` exactly these epochs are trained and the last one is kept.
-    Otherwise the regime's schedule runs: the epoch of least loss on ``held`` is kept,
-    or the last one where nothing can be held against it.
+    With ``course.rates`` exactly these epochs are trained, from the weights in
+    ``course.start`` if there are any, and the last one is kept. Otherwise the
+    regime's schedule runs: the epoch of least loss on ``held`` is kept, or the last
+    one where nothing can be held against it.
 
     Raises:
         Missing: Keras, its backend or ONNX Runtime is not installed.
@@ -56,7 +66,7 @@ def learn_network(
     """
     trained = np.bincount(data.labels, minlength=data.classes) > 0
     held = None if course.rates is not None else _readable(held, trained)
-    net = _compiled(kind, data, course)
+    net = _fresh(kind, data, course)
     state = _trained(net, data, held, course, _contract(kind, data, held, course))
     for variable, kept in zip(net.trainable_variables, state.best, strict=True):
         variable.assign(kept)
@@ -85,21 +95,45 @@ def _readable(held: TrainingData | None, trained: np.ndarray) -> TrainingData | 
     return TrainingData(held.values[at], held.mask[at], held.labels[at], held.classes)
 
 
-def _compiled(kind: str, data: TrainingData, course: Course) -> Any:
-    keras, regime = load_keras(), course.regime
+def _fresh(kind: str, data: TrainingData, course: Course) -> Any:
+    """A compiled network with the weights that training starts from."""
     frames, channels = data.values.shape[1:]
-    net = build(kind, frames, channels, data.mask.shape[2], data.classes, seed=course.seed)
-    if regime.weight_decay > 0:
-        optimizer = keras.optimizers.AdamW(regime.learning_rate, weight_decay=regime.weight_decay)
-        optimizer.exclude_from_weight_decay(var_names=NO_DECAY)
-    else:
-        optimizer = keras.optimizers.Adam(regime.learning_rate)
+    shape = (frames, channels, data.mask.shape[2], data.classes)
+    net, untouched = _compiled(kind, shape, course.regime)
+    for variable, array in zip(_variables(net), untouched, strict=True):
+        variable.assign(array)
+    initialise(net, course.seed)
+    if kind == "landolt":
+        landolt.standardise(load_keras(), net, data.values)
+    if course.start is not None:
+        load_weights(net, course.start)
+    return net
+
+
+# The rounds of a model come one after another and compiling takes as long as many epochs.
+# What is kept is code: every variable of it is set anew for each training.
+@lru_cache(maxsize=1)
+def _compiled(
+    kind: str, shape: tuple[int, int, int, int], regime: Regime
+) -> tuple[Any, tuple[np.ndarray, ...]]:
+    """A network that Keras has compiled, or will at its first batch, and its first variables."""
+    keras = load_keras()
+    net = build(kind, *shape, seed=0)
+    # Without weight decay this is Adam.
+    optimizer = keras.optimizers.AdamW(
+        regime.learning_rate,
+        weight_decay=regime.weight_decay,
+        global_clipnorm=regime.gradient_norm or None,
+        use_ema=regime.averaging > 0,
+        ema_momentum=regime.averaging,
+    )
+    optimizer.exclude_from_weight_decay(var_names=NO_DECAY)
     optimizer.build(net.trainable_variables)
     loss = keras.losses.CategoricalCrossentropy(
         from_logits=True, label_smoothing=regime.label_smoothing
     )
     net.compile(optimizer=optimizer, loss=loss)
-    return net
+    return net, _arrays(_variables(net))
 
 
 def _contract(
@@ -114,6 +148,7 @@ def _contract(
         "training clips": _digest(data),
         "validation clips": "none" if held is None else _digest(held),
         "rates": "of the regime" if course.rates is None else digest_json(course.rates),
+        "start": "of the seed" if course.start is None else _weights_digest(course.start),
         "framework": f"keras {keras.__version__} on {keras.backend.backend()}",
     }
 
@@ -121,6 +156,10 @@ def _contract(
 def _digest(data: TrainingData) -> str:
     parts = [digest_array(array) for array in (data.values, data.mask, data.labels)]
     return digest_json([*parts, data.classes])
+
+
+def _weights_digest(arrays: Mapping[str, np.ndarray]) -> str:
+    return digest_json({name: digest_array(array) for name, array in arrays.items()})
 
 
 def _trained(
@@ -139,15 +178,8 @@ def _trained(
         done = len(state.rates)
         rate = rate_of(regime, done, state.losses) if course.rates is None else course.rates[done]
         net.optimizer.learning_rate.assign(rate)
-        values, mask, targets = _epoch(clips, course, done + 1)
-        net.fit(
-            [values, mask],
-            targets,
-            batch_size=regime.batch,
-            shuffle=False,
-            verbose=0,
-        )
-        state = _after_epoch(net, held, regime, state, rate)
+        stepped = _fit(net, _epoch(clips, course, done + 1), regime.batch)
+        state = _after_epoch(net, held, regime, state, rate, stepped)
         if course.checkpoint is not None:
             write_state(course.checkpoint, state, contract)
         if course.on_epoch is not None:
@@ -177,9 +209,32 @@ def _arrays(variables: Sequence[Any]) -> tuple[np.ndarray, ...]:
     return tuple(array_of(variable) for variable in variables)
 
 
+def _fit(
+    net: Any, epoch: tuple[np.ndarray, np.ndarray, np.ndarray], batch: int
+) -> tuple[np.ndarray, ...]:
+    """Train for an epoch; returns the weights to go on from.
+
+    Keras leaves the network with the weights to be judged instead: their moving
+    average where the regime has one.
+    """
+    stepped: list[np.ndarray] = []
+    keep = load_keras().callbacks.LambdaCallback(
+        on_epoch_end=lambda _epoch, _logs: stepped.extend(_arrays(net.trainable_variables))
+    )
+    values, mask, targets = epoch
+    net.fit([values, mask], targets, batch_size=batch, shuffle=False, verbose=0, callbacks=[keep])
+    return tuple(stepped)
+
+
 def _after_epoch(
-    net: Any, held: TrainingData | None, regime: Regime, state: State, rate: float
+    net: Any,
+    held: TrainingData | None,
+    regime: Regime,
+    state: State,
+    rate: float,
+    stepped: tuple[np.ndarray, ...],
 ) -> State:
+    """Judge the network as it is, then set it back to the weights to go on from."""
     best, losses = state.best, state.losses
     if held is None:
         best = _arrays(net.trainable_variables)
@@ -188,6 +243,8 @@ def _after_epoch(
         if not best or loss < min(losses):
             best = _arrays(net.trainable_variables)
         losses = (*losses, loss)
+    for variable, array in zip(net.trainable_variables, stepped, strict=True):
+        variable.assign(array)
     return State(losses, (*state.rates, rate), _arrays(_variables(net)), best)
 
 
