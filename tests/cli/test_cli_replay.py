@@ -109,3 +109,18 @@ def test_an_unknown_setting_names_all_there_are(root):
     assert isinstance(result.exception, BadInput)
     assert "no setting 'fast'" in str(result.exception)
     assert "document" in str(result.exception)
+
+
+def test_rounds_are_numbers(root):
+    result = invoke("replay", root / "run", root / "data", "--rounds", "0,last")
+
+    assert isinstance(result.exception, BadInput)
+    assert "'last'" in str(result.exception)
+
+
+def test_one_round_is_the_clips_of_one_signer(root):
+    words = ("--rounds", 1, "--settings", "default", "--models", "lda", "--json")
+    found = json.loads(invoke("replay", root / "run", root / "data", *words).stdout)
+
+    assert (found["rounds"], found["of_rounds"]) == ([1], 4)
+    assert found["rows"][0]["live"]["groups"] == 1

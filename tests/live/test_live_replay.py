@@ -261,6 +261,17 @@ def test_fewer_clips_are_the_same_for_every_model_and_setting_and_say_so():
     ]
 
 
+def test_rounds_may_be_chosen_and_must_exist():
+    clips = [clip([k % 3, k % 3 + 0.1]) for k in range(6)]
+    study = study_of(clips, [k % 3 for k in range(6)], rounds=3)
+
+    found = study_replay(study, [WHOLE], seed=0, rounds=(2,))
+
+    assert (found.rounds, found.of_rounds, found.clips) == ((2,), 3, 2)
+    with pytest.raises(BadInput, match="no round 3"):
+        study_replay(study, [WHOLE], seed=0, rounds=(2, 3))
+
+
 def test_intervals_are_over_the_groups_the_split_protects():
     clips = [clip([k % 3, k % 3 + 0.1]) for k in range(12)]
     groups = tuple("uvwx"[k // 3] for k in range(12))

@@ -89,6 +89,8 @@ def study(**changes):
         pause=30,
         stream=10,
         seed=42,
+        rounds=(0, 1),
+        of_rounds=2,
         clips=200,
         of_clips=200,
         median_frames=71.0,
@@ -199,6 +201,13 @@ def test_clips_that_were_not_drawn_are_named_as_not_measured():
     assert shown.sentences[0].startswith("50 of 200 test clips")
     assert "150 test clips that were not drawn" in shown.not_measured
     assert not any("not drawn" in line for line in section(study()).not_measured)
+
+
+def test_rounds_that_were_left_out_are_named():
+    shown = section(study(of_rounds=5))
+
+    assert "under the protocol signer in 2 of 5 rounds, each" in shown.sentences[0]
+    assert "3 rounds left out" in shown.not_measured
 
 
 def test_no_caption_at_all_is_a_state_and_no_number():

@@ -46,6 +46,10 @@ Threshold = Annotated[
         help="Confidence an answer needs; else that of SNELLEN_CONFIDENCE_THRESHOLD, or 0.7.",
     ),
 ]
+Rounds = Annotated[
+    str | None,
+    typer.Option(help="Rounds of the protocol, separated by commas; all by default."),
+]
 Clips = Annotated[
     int | None,
     typer.Option(min=1, help="Replay at most so many test clips a round; all by default."),
@@ -63,6 +67,7 @@ def replay(
     settings: Settings = None,
     frames: Frames = None,
     threshold: Threshold = None,
+    rounds: Rounds = None,
     clips: Clips = None,
     seed: StreamSeed = DEFAULT_SEED,
     task: TaskOption = "isolated",
@@ -79,11 +84,12 @@ def replay(
 
     gate = resolve_threshold(os.environ, None) if threshold is None else threshold
     chosen = _chosen(names_of(settings, "--settings"), frames, gate)
+    only = _numbers(names_of(rounds, "--rounds"))
     verbs = task_verbs(task)
     source = verbs.Source(data, format_, layout)
     study = verbs.open_study(run, source, protocol, names_of(models, "--models"))
     with bars() as progress:
-        found = study_replay(study, chosen, seed=seed, clips=clips, progress=progress)
+        found = study_replay(study, chosen, seed=seed, rounds=only, clips=clips, progress=progress)
     show_and_store(run, study.protocol, "replay", found, section(found), json=json)
 
 
@@ -101,3 +107,14 @@ def _chosen(
             replace(DOCUMENT, name=f"last-{frames}", frames=frames, fewest=frames, look_back=frames)
         )
     return tuple(replace(setting, threshold=threshold) for setting in chosen)
+
+
+def _numbers(names: Sequence[str] | None) -> tuple[int, ...] | None:
+    """Rounds as they were given; None where the option was not."""
+    if names is None:
+        return None
+    wrong = [name for name in names if not (name.isascii() and name.isdigit())]
+    if wrong:
+        allowed = "numbers of rounds from 0, separated by commas"
+        raise BadInput([Fault("--rounds", repr(name), allowed) for name in wrong])
+    return tuple(int(name) for name in names)

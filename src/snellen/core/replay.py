@@ -79,7 +79,7 @@ class ReplayRow(Struct, frozen=True, kw_only=True):
 class ReplayStudy(Struct, frozen=True, kw_only=True):
     """All models under all settings, on the same test clips.
 
-    ``clips`` of ``of_clips`` test clips were replayed. A stream holds ``stream``
+    ``clips`` of the ``of_clips`` test clips of ``rounds`` were replayed. A stream holds ``stream``
     clips of one group, each followed by ``pause`` frames that hold its last one.
     Seconds are frames over ``frame_rate``, which recordings do not state.
     """
@@ -95,6 +95,8 @@ class ReplayStudy(Struct, frozen=True, kw_only=True):
     pause: int
     stream: int
     seed: int
+    rounds: tuple[int, ...]
+    of_rounds: int
     clips: int
     of_clips: int
     median_frames: float

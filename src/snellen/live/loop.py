@@ -327,10 +327,10 @@ def _active(buffer: Buffer, settings: LiveSettings) -> bool:
 
 
 def _moved_in(buffer: Buffer, settings: LiveSettings) -> tuple[int, int]:
-    """First frame and one past the last of what moved; (0, 0) where nothing did."""
+    """First frame that a movement led to, and one past the last; (0, 0) where nothing moved."""
     ways, known = _ways(buffer.body, buffer.values, buffer.present)
-    moved = np.flatnonzero(known & (ways >= settings.hand_motion))
-    return (int(moved[0]), int(moved[-1]) + 2) if len(moved) else (0, 0)
+    moved = np.flatnonzero(known & (ways >= settings.hand_motion)) + 1
+    return (int(moved[0]), int(moved[-1]) + 1) if len(moved) else (0, 0)
 
 
 def _ways(body: Body, values: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

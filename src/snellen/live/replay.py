@@ -149,6 +149,7 @@ def study_replay(
     settings: Sequence[LiveSettings],
     *,
     seed: int,
+    rounds: Sequence[int] | None = None,
     clips: int | None = None,
     progress: Progress | None = None,
 ) -> ReplayStudy:
@@ -158,17 +159,24 @@ def study_replay(
         study: models and recordings.
         settings: live settings, each with a name of its own.
         seed: of the order of clips in streams, and of their choice.
+        rounds: replay only the test clips of these rounds; all unless given.
         clips: replay at most so many test clips a round; all unless given.
         progress: told (stage, steps done, steps).
 
     Raises:
-        BadInput: the layout has no hands, whose movement the live path waits for.
+        BadInput: the layout has no hands, whose movement the live path waits for, or
+            there is no such round.
     """
     layout = study.keypoints.layout
     if not hands_of(layout):
         seen_ = f"layout {layout.name!r} without hands"
         raise BadInput(Fault("replay", seen_, "a layout that shows at least one hand"))
-    rounds = study.subjects[0].rounds
+    every = study.subjects[0].rounds
+    rounds = tuple(every if rounds is None else rounds)
+    absent = sorted(set(rounds) - set(every))
+    if absent:
+        allowed = ", ".join(map(str, every))
+        raise BadInput([Fault("replay", f"no round {r}", f"some of: {allowed}") for r in absent])
     parts: list[_Part] = []
     for done, round_ in enumerate(rounds):
         if progress is not None:
@@ -188,6 +196,8 @@ def study_replay(
         pause=PAUSE,
         stream=STREAM,
         seed=seed,
+        rounds=rounds,
+        of_rounds=len(every),
         clips=len(positions),
         of_clips=sum(part.tested for part in parts),
         median_frames=float(np.median(study.keypoints.lengths[positions])),

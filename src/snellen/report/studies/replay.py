@@ -223,10 +223,13 @@ def _sentences(result: ReplayStudy) -> Iterator[str]:
     best = max(result.rows, key=lambda row: row.offline.value).model
     some = f"{text.count(result.clips)} of {text.counted(result.of_clips, 'test clip')}"
     every = text.counted(result.clips, "test clip")
+    rounds = ""
+    if len(result.rounds) < result.of_rounds:
+        rounds = f" in {len(result.rounds)} of {text.counted(result.of_rounds, 'round')}"
     yield (
         f"{every if result.clips == result.of_clips else some} of {result.corpus} went frame by "
-        f"frame through the live path under the protocol {result.protocol}, each read by a model "
-        f"that was not trained on it. The models learnt whole clips, brought to "
+        f"frame through the live path under the protocol {result.protocol}{rounds}, each read by "
+        f"a model that was not trained on it. The models learnt whole clips, brought to "
         f"{text.count(result.trained_frames)} frames; half of the recordings are longer than "
         f"{result.median_frames:g} frames."
     )
@@ -281,7 +284,11 @@ def _not_measured(result: ReplayStudy) -> Iterator[str]:
         "snellen latency measures how long an answer takes"
     )
     yield "captions while nobody signs: pauses hold still, and no recording shows a person at rest"
-    yield "signs that follow each other without a pause"
+    yield (
+        "how people go from one sign to the next: clips in a row jump from one recording to another"
+    )
+    if len(result.rounds) < result.of_rounds:
+        yield f"{text.counted(result.of_rounds - len(result.rounds), 'round')} left out"
     if result.clips < result.of_clips:
         yield f"{text.counted(result.of_clips - result.clips, 'test clip')} that were not drawn"
 
