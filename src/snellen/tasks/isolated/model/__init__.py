@@ -45,6 +45,11 @@ MODELS = {
     "lda": "snellen.tasks.isolated.model.lda",
     "trees": "snellen.tasks.isolated.model.trees",
     "rocket": "snellen.tasks.isolated.model.rocket",
+    "lstm": "snellen.tasks.isolated.model.lstm",
+    "gru": "snellen.tasks.isolated.model.gru",
+    "gru_mha": "snellen.tasks.isolated.model.gru_mha",
+    "landolt": "snellen.tasks.isolated.model.landolt",
+    "landolt_rocket": "snellen.tasks.isolated.model.landolt_rocket",
 }
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.tasks.isolated.model.neural.rocket_graph import draw_rocket
 from snellen.tasks.isolated.model.neural.sketch import Arrays, Sketch
 
 __all__ = ["IR_VERSION", "KINDS", "OPSET", "graph"]
@@ -46,7 +47,8 @@ def graph(kind: str, arrays: Arrays) -> Any:
         raise ValueError(f"no network {kind!r}: one of {', '.join(KINDS)}")
     sketch = Sketch()
     channels, points = KINDS[kind](sketch, arrays)
-    frames, classes = int(arrays["frames"][0]), arrays["out.kernel"].shape[1]
+    sketch.nodes[-1].output[0] = "logits"
+    frames, classes = int(arrays["frames"][0]), len(arrays["trained"])
     float32 = TensorProto.FLOAT
     drawn = helper.make_graph(
         sketch.nodes,
@@ -134,7 +136,7 @@ def _rnn(
 
 def _classified(sketch: Sketch, x: str, arrays: Arrays) -> tuple[int, int | str]:
     hidden = sketch.node("Relu", [sketch.dense(x, arrays, "dense")])
-    sketch.dense(hidden, arrays, "out", outputs=["logits"])
+    sketch.dense(hidden, arrays, "out")
     return arrays["rnn1.kernel"].shape[0], "points"
 
 
@@ -157,7 +159,7 @@ def _landolt(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
     y = sketch.dense(_normed(sketch, x, arrays, "wide_norm"), arrays, "wide_in")
     x = sketch.node("Add", [x, sketch.dense(sketch.swish(y), arrays, "wide_out")])
     x = sketch.dense(_normed(sketch, x, arrays, "pool_norm"), arrays, "pool_in")
-    sketch.dense(sketch.pooled(sketch.swish(x)), arrays, "out", outputs=["logits"])
+    sketch.dense(sketch.pooled(sketch.swish(x)), arrays, "out")
     return channels, per_frame - 4 * channels
 
 
@@ -222,10 +224,32 @@ def _attended(sketch: Sketch, x: str, arrays: Arrays) -> str:
     return sketch.dense(gathered, arrays, "attention_out")
 
 
-# Each draws up to "logits" and returns channels and points (a name where any number will do).
+def _landolt_rocket(sketch: Sketch, arrays: Arrays) -> tuple[int, int | str]:
+    """Both parts, each score times its weight in the pool."""
+    net = {
+        name.removeprefix("landolt."): array
+        for name, array in arrays.items()
+        if name.startswith("landolt.")
+    }
+    weights = arrays["pool"].astype(np.float64)
+    heavy = {
+        f"out.{part}": (weights[0] * net[f"out.{part}"]).astype(np.float32)
+        for part in ("kernel", "bias")
+    }
+    channels, points = _landolt(sketch, {**net, **heavy})
+    read = sketch.nodes[-1].output[0]
+    frames = int(arrays["frames"][0])
+    counted = draw_rocket(sketch, arrays, frames, channels, float(weights[1]))
+    sketch.node("Add", [read, counted])
+    return channels, points
+
+
+# Each draws up to the logits, its last node, and returns channels and points (a name where
+# any number will do).
 KINDS: Mapping[str, Callable[[Sketch, Arrays], tuple[int, int | str]]] = {
     "lstm": _lstm,
     "gru": _gru,
     "gru_mha": _gru_mha,
     "landolt": _landolt,
+    "landolt_rocket": _landolt_rocket,
 }

@@ -62,7 +62,9 @@ class Network:
     def parameters(self) -> int:
         """How many numbers were learnt."""
         return sum(
-            a.size for name, a in self.weights.items() if name not in (*MEASURED, *NOT_WEIGHTS)
+            array.size
+            for name, array in self.weights.items()
+            if _is_weight(name, array) and not name.endswith(MEASURED)
         )
 
 
@@ -75,16 +77,20 @@ def network(kind: str, arrays: Mapping[str, np.ndarray]) -> Network:
         Missing: ONNX or ONNX Runtime is not installed.
     """
     trained = arrays["trained"]
-    classes = arrays["out.kernel"].shape[-1]
-    if trained.shape != (classes,) or trained.dtype != bool or not trained.any():
-        raise ValueError(f"'trained' must say of {classes} classes which were, one at least")
+    if trained.ndim != 1 or trained.dtype != bool or not trained.any():
+        raise ValueError("'trained' must say of every class whether it was, of one at least")
     if arrays["rates"].ndim != 1 or arrays["frames"].shape != (1,) or arrays["frames"][0] < 1:
         raise ValueError("'rates' must be a list and 'frames' one number above 0")
     weights = {
-        name: array if name in NOT_WEIGHTS else np.asarray(array, np.float32)
+        name: np.asarray(array, np.float32) if _is_weight(name, array) else array
         for name, array in arrays.items()
     }
     return Network(kind, weights, session_of(checked_bytes(kind, weights)))
+
+
+def _is_weight(name: str, array: np.ndarray) -> bool:
+    # A part of a pooled network has its name before those of its arrays.
+    return name.rsplit(".", 1)[-1] not in NOT_WEIGHTS and array.dtype.kind == "f"
 
 
 def checked_bytes(kind: str, weights: Mapping[str, np.ndarray]) -> bytes:
