@@ -5,13 +5,15 @@ import pytest
 from scipy.special import expit, softmax
 
 from snellen.errors import Missing
-from snellen.tasks.isolated.model.neural.graph import KINDS, graph
+from snellen.tasks.isolated.model.neural import nets
+from snellen.tasks.isolated.model.neural.graph import graph
 from snellen.tasks.isolated.model.neural.network import network
 
 onnx = pytest.importorskip("onnx", reason="onnx not installed: the [onnx] extra")
 pytest.importorskip("onnxruntime", reason="onnxruntime not installed: the [onnx] extra")
 
 RECURRENT = ("lstm", "gru", "gru_mha")
+DRAWN = (*RECURRENT, "landolt")
 
 
 def lstm(x, kernel, recurrent, bias):
@@ -78,27 +80,88 @@ def test_a_graph_computes_what_its_formulas_say(kind, weights, clips):
     np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-5)
 
 
-def keras_net(kind, seed):
-    from snellen.tasks.isolated.model.neural.nets import build
+def normed(x, a, name):
+    y = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    return y * a[f"{name}.gamma"] + a[f"{name}.beta"]
 
-    return build(kind, 30, 225, 75, 50, seed=seed)
+
+def dense(x, a, name):
+    return x @ a[f"{name}.kernel"] + a[f"{name}.bias"]
+
+
+def convolved(x, kernel, bias):
+    """Five places around each, nothing beyond the ends."""
+    wide = np.pad(x, ((2, 2), (0, 0)))
+    return sum(wide[k : k + len(x)] @ kernel[k] for k in range(5)) + bias
+
+
+def swish(x):
+    return x * expit(x)
+
+
+def features(clip):
+    velocity, bend = np.zeros_like(clip), np.zeros_like(clip)
+    for t in range(1, len(clip) - 1):
+        velocity[t] = clip[t + 1] - clip[t - 1]
+    for t in range(2, len(clip) - 2):
+        bend[t] = clip[t + 2] - 2 * clip[t] + clip[t - 2]
+    return np.concatenate([clip, clip - clip.mean(axis=0), velocity, bend], axis=1)
+
+
+def landolt(a, clip, mask):
+    """Logits of one clip, in double precision."""
+    x = features(clip.astype(np.float64)) - a["standardise.mean"]
+    x = np.clip(x / a["standardise.spread"], -8, 8)
+    x = np.concatenate([x, 1.0 - mask], axis=1).reshape(len(clip) // 2, -1)
+    x = normed(dense(x, a, "embed"), a, "embed_norm") + a["places.table"]
+    for block in ("block1", "block2"):
+        y = convolved(x, a[f"{block}_conv.kernel"], a[f"{block}_conv.bias"])
+        x = x + dense(swish(normed(y, a, f"{block}_norm")), a, f"{block}_out")
+    q, k, v = np.split(normed(x, a, "attention_norm") @ a["attention_in.kernel"], 3, axis=1)
+    heads = [slice(2 * h, 2 * h + 2) for h in range(4)]
+    y = [softmax(q[:, h] @ k[:, h].T / np.sqrt(2), axis=1) @ v[:, h] for h in heads]
+    x = x + dense(np.concatenate(y, axis=1), a, "attention_out")
+    x = x + dense(swish(dense(normed(x, a, "wide_norm"), a, "wide_in")), a, "wide_out")
+    x = swish(dense(normed(x, a, "pool_norm"), a, "pool_in"))
+    return dense(np.concatenate([x.mean(axis=0), x.max(axis=0)]), a, "out")
+
+
+def test_landolt_computes_what_its_formulas_say(weights, paired_clips):
+    arrays = weights("landolt")
+    values, mask = paired_clips
+
+    logits = network("landolt", arrays).logits(values, mask)
+
+    expected = [landolt(arrays, clip, seen) for clip, seen in zip(values, mask, strict=True)]
+    np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-4)
+
+
+def test_landolt_reads_the_mask_and_the_reference_networks_do_not(weights, clips, paired_clips):
+    for kind, (values, mask) in (("landolt", paired_clips), ("gru_mha", clips)):
+        net = network(kind, weights(kind))
+
+        same = np.array_equal(net.logits(values, mask), net.logits(values, ~mask))
+
+        assert same == (kind != "landolt")
+
+
+def keras_net(kind, seed):
+    return nets.build(kind, 30, 225, 75, 50, seed=seed)
 
 
 def parity(kind, net):
     """Largest difference of probabilities between Keras and the graph, and of best answers."""
-    from snellen.tasks.isolated.model.neural.nets import weights_of
-
     rng = np.random.default_rng(3)
     values = rng.standard_normal((64, 30, 225), dtype=np.float32)
     mask = np.ones((64, 30, 75), np.float32)
     said = {"trained": np.ones(50, bool), "rates": np.zeros(1), "frames": np.array([30])}
-    ours = np.exp(network(kind, weights_of(net) | said).log_probabilities(values, mask > 0))
+    ours = np.exp(network(kind, nets.weights_of(net) | said).log_probabilities(values, mask > 0))
     theirs = softmax(net.predict([values, mask], verbose=0).astype(np.float64), axis=1)
     return np.abs(ours - theirs).max(), (ours.argmax(axis=1) != theirs.argmax(axis=1)).sum()
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", nets.KINDS)
 def test_keras_and_onnx_agree_on_random_weights(kind):
     net = keras_net(kind, seed=1)
     rng = np.random.default_rng(2)
@@ -112,11 +175,9 @@ def test_keras_and_onnx_agree_on_random_weights(kind):
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", nets.KINDS)
 def test_keras_and_onnx_agree_after_some_training(kind):
-    from snellen.tasks.isolated.model.neural.nets import load_keras
-
-    keras = load_keras()
+    keras = nets.load_keras()
     net = keras_net(kind, seed=1)
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 50, 64)
@@ -130,7 +191,7 @@ def test_keras_and_onnx_agree_after_some_training(kind):
     assert other_answers == 0
 
 
-@pytest.mark.parametrize("kind", RECURRENT)
+@pytest.mark.parametrize("kind", DRAWN)
 def test_a_graph_passes_the_checker_and_runs_on_old_runtimes(kind, weights):
     model = graph(kind, weights(kind))
 
@@ -170,6 +231,16 @@ def test_what_was_learnt_is_counted_and_nothing_else(weights):
     # 4 x (6 x 4 + 4 x 4 + 4), 4 x (4 x 3 + 3 x 3 + 3), 3 x 7 + 7, 7 x 3 + 3
     assert net.parameters == 176 + 96 + 28 + 24
     assert net.rates == (1e-3, 5e-4)
+
+
+def test_constants_measured_on_the_clips_were_not_learnt(weights):
+    arrays = weights("landolt")
+    learnt = {name: array.size for name, array in arrays.items() if "standardise" not in name}
+
+    parameters = network("landolt", arrays).parameters
+
+    # without trained (3), rates (2) and frames (1)
+    assert parameters == sum(learnt.values()) - 6
 
 
 def test_the_arrays_of_a_network_make_the_same_network(weights, clips):
