@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.live.loop import (
-    DEFAULT,
-    DOCUMENT,
-    SETTINGS,
     Caption,
-    LiveSettings,
     Reading,
     Sight,
     Votes,
@@ -21,6 +17,7 @@ from snellen.live.loop import (
     start,
     step,
 )
+from snellen.live.settings import DEFAULT, DOCUMENT, SETTINGS, LiveSettings
 from snellen.signal.keypoints import Layout
 from snellen.signal.layouts import layout_by_name
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from snellen.core.cells import Measured, NotMeasurable
 from snellen.core.study import Study, Subject, Trained
 from snellen.errors import BadInput
-from snellen.live.loop import DOCUMENT, LiveSettings, Reading, finish, start, step
+from snellen.live.loop import Reading, finish, start, step
 from snellen.live.replay import Recording, caught, sightings, study_replay
+from snellen.live.settings import DOCUMENT, LiveSettings
 from snellen.signal.keypoints import Keypoints, Layout, gather
 
 TINY = Layout(

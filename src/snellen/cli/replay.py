@@ -23,7 +23,7 @@ from snellen.cli.options import (
 )
 from snellen.cli.show import bars
 from snellen.errors import BadInput, Fault
-from snellen.live.loop import DOCUMENT, SETTINGS, LiveSettings
+from snellen.live.settings import DOCUMENT, SETTINGS, LiveSettings
 
 __all__ = ["replay"]
 

@@ -24,10 +24,6 @@ positions in the vocabulary. Movement is the way of the hand that moved more, a
 frame, in shoulder widths of the frames looked at; a layout without shoulders has
 its own unit. A hand out of sight has not stood still: it has no way at all. Times
 are seconds on any clock that only runs forward.
-
-The constants of ``DOCUMENT`` are the reference system's. That its buffer must be
-full, that the gate measures the hand that moves more, and that stability counts
-answers, not frames of video, is our reading of it.
 """
 
 from __future__ import annotations
@@ -38,20 +34,15 @@ from typing import Literal
 
 import numpy as np
 
-from snellen.core.gate import SHIPPED_THRESHOLD
+from snellen.live.settings import LiveSettings
 from snellen.signal.hands import hands_of
 from snellen.signal.keypoints import Layout
 
 __all__ = [
-    "DEFAULT",
-    "DOCUMENT",
-    "SETTINGS",
-    "TWO_SECONDS",
     "Answer",
     "Body",
     "Buffer",
     "Caption",
-    "LiveSettings",
     "LiveState",
     "Reading",
     "Sight",
@@ -68,51 +59,6 @@ __all__ = [
 
 Status = Literal["CONFIDENT", "PENDING", "UNCERTAIN", "IDLE"]
 Answer = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveSettings:
-    """How a stream of frames becomes captions.
-
-    Attributes:
-        name: what reports call it.
-        window: the ``last`` frames, or a ``movement`` from its beginning to rest.
-        frames: most frames of a window.
-        seconds: longest window; None where ``frames`` alone bounds it.
-        fewest: frames a window needs before it is answered.
-        every: frames between two answers; None answers a movement only when it is over.
-        threshold: confidence an answer needs.
-        ballots: latest answers that vote.
-        votes: votes a label needs among them.
-        stable: answers in a row for which a label must have won.
-        look_back: latest frames in which the hands must be seen and move.
-        hand_presence: least share of those frames that show a hand.
-        hand_motion: least movement in them.
-    """
-
-    name: str
-    window: Literal["last", "movement"]
-    frames: int
-    seconds: float | None = None
-    fewest: int
-    every: int | None
-    threshold: float = SHIPPED_THRESHOLD
-    ballots: int = 3
-    votes: int = 2
-    stable: int = 3
-    look_back: int
-    hand_presence: float = 0.30
-    hand_motion: float = 0.01
-
-
-DOCUMENT = LiveSettings(name="document", window="last", frames=30, fewest=30, every=1, look_back=30)
-TWO_SECONDS = LiveSettings(
-    name="two-seconds", window="last", frames=120, seconds=2.0, fewest=15, every=5, look_back=30
-)
-DEFAULT = LiveSettings(
-    name="default", window="movement", frames=240, fewest=15, every=None, look_back=15
-)
-SETTINGS = {setting.name: setting for setting in (DOCUMENT, TWO_SECONDS, DEFAULT)}
 
 
 @dataclass(frozen=True, slots=True)

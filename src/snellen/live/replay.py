@@ -28,7 +28,6 @@ from snellen.core.replay import ReplayRow, ReplaySetting, ReplayStudy, Streamed
 from snellen.core.study import Study, Trained
 from snellen.errors import BadInput, Fault
 from snellen.live.loop import (
-    LiveSettings,
     Reading,
     Sight,
     Votes,
@@ -38,6 +37,7 @@ from snellen.live.loop import (
     seen,
     start,
 )
+from snellen.live.settings import LiveSettings
 from snellen.metrics.compare import paired_difference
 from snellen.metrics.intervals import share_interval
 from snellen.signal.hands import hands_of

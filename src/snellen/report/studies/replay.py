@@ -9,6 +9,7 @@ accurate offline.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from snellen.core.cells import Cell, Measured
 from snellen.core.replay import ReplayRow, ReplaySetting, ReplayStudy
@@ -29,6 +30,7 @@ __all__ = ["section"]
 LABEL_CHARACTERS = 19
 DOT_STEP = 12
 BETWEEN_SETTINGS = 10
+Spec = dict[str, Any]
 SHARES = ("offline", "live", "live_delta", "ungated", "ungated_delta")
 STREAMED = ("streamed", "streamed_delta")
 CSV_HEAD = (
@@ -294,9 +296,10 @@ def _not_measured(result: ReplayStudy) -> Iterator[str]:
 
 
 def _figure(result: ReplayStudy) -> Figure:
-    """A row a setting: live with its interval, the last answer as a ring, offline as a tick."""
+    """A row a setting: live with its interval, the last answer hollow, offline as a tick."""
     models = tuple(dict.fromkeys(row.model for row in result.rows))
     names = dict(zip(models, text.distinct(models, LABEL_CHARACTERS), strict=True))
+    shown = list(names.values())
     order = [setting.name for setting in result.settings]
     rows = [
         {
@@ -308,41 +311,17 @@ def _figure(result: ReplayStudy) -> Figure:
         }
         for row in result.rows
     ]
-    shown = list(names.values())
-    who = {"field": "model", "type": "nominal", "sort": shown, "legend": LEGEND}
-    colour = who | {"scale": {"domain": shown, "range": cycled(COLOURS, names)}}
-    shape = who | {"scale": {"domain": shown, "range": cycled(SHAPES, names)}}
-    x = percent_axis("x", "value", "right, %")
+    settings = {"field": "setting", "type": "nominal", "sort": order, "title": None}
     place = {
-        "y": {
-            "field": "setting",
-            "type": "nominal",
-            "sort": order,
-            "scale": {"domain": order},
-            "title": None,
-        },
+        "y": settings | {"scale": {"domain": order}},
         "yOffset": {"field": "model", "sort": shown},
     }
-    marks = (
-        (
-            {"type": "rule", "strokeWidth": 1.5},
-            {"x": x | {"field": "low"}, "x2": {"field": "high"}},
-        ),
-        ({"type": "tick", "thickness": 2, "size": DOT_STEP}, {"x": x | {"field": "offline"}}),
-        (
-            {"type": "point", "filled": False, "size": 45, "strokeWidth": 1.5, "opacity": 1},
-            {"x": x | {"field": "ungated"}, "shape": shape},
-        ),
-        ({"type": "point", "filled": True, "size": 45, "opacity": 1}, {"x": x, "shape": shape}),
-    )
     spec = framed(
         {
             "height": {"step": DOT_STEP * len(names) + BETWEEN_SETTINGS, "for": "position"},
             "data": {"values": rows},
             "encoding": place,
-            "layer": [
-                {"mark": mark, "encoding": encoding | {"color": colour}} for mark, encoding in marks
-            ],
+            "layer": _marks(shown),
         }
     )
     return Figure(
@@ -353,3 +332,24 @@ def _figure(result: ReplayStudy) -> Figure:
         f"{text.counted(len(order), 'live setting')}, beside the same models offline.",
         spec=spec,
     )
+
+
+def _marks(shown: list[str]) -> list[Spec]:
+    who = {"field": "model", "type": "nominal", "sort": shown, "legend": LEGEND}
+    colour = who | {"scale": {"domain": shown, "range": cycled(COLOURS, shown)}}
+    shape = who | {"scale": {"domain": shown, "range": cycled(SHAPES, shown)}}
+    x = percent_axis("x", "value", "right, %")
+    point = {"type": "point", "size": 45, "opacity": 1}
+    marks = (
+        (
+            {"type": "rule", "strokeWidth": 1.5},
+            {"x": x | {"field": "low"}, "x2": {"field": "high"}},
+        ),
+        ({"type": "tick", "thickness": 2, "size": DOT_STEP}, {"x": x | {"field": "offline"}}),
+        (
+            point | {"filled": False, "strokeWidth": 1.5},
+            {"x": x | {"field": "ungated"}, "shape": shape},
+        ),
+        (point | {"filled": True}, {"x": x, "shape": shape}),
+    )
+    return [{"mark": mark, "encoding": encoding | {"color": colour}} for mark, encoding in marks]
