@@ -25,6 +25,7 @@ from snellen.core.ladder import Ladder
 from snellen.report.text import distinct, shorten, spread, state
 
 __all__ = [
+    "BLUE",
     "COLOURS",
     "DARK",
     "LEGEND",

@@ -28,6 +28,7 @@ from snellen.report.text import distinct, state
 __all__ = ["degradation_figure", "results_figure"]
 
 LABEL_CHARACTERS = 19
+LABEL_PX, WORD_PX = 152, 10
 DOT_STEP = 9
 BETWEEN_CONDITIONS = 8
 PANEL_HEIGHT = 150
@@ -56,7 +57,8 @@ def results_figure(result: StressStudy, name: str) -> Figure:
         "sort": titles,
         "scale": {"domain": titles},
         "title": None,
-        "axis": {"labelLimit": 150},
+        # Room for the longest title in whatever font the reader has.
+        "axis": {"labelLimit": LABEL_PX, "minExtent": LABEL_PX},
     }
     offset = {"field": "model", "sort": list(names.values())}
     step = DOT_STEP * len(names) + BETWEEN_CONDITIONS
@@ -88,7 +90,7 @@ def _dot_layers(names: dict[str, str]) -> list[Spec]:
             "encoding": {"x": x, "color": colour, "shape": shape},
         },
         {
-            "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": DOT_STEP},
+            "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": WORD_PX},
             "encoding": {"x": {"value": 0}, "text": {"field": "word"}, "color": colour},
         },
     ]
