@@ -43,6 +43,7 @@ OPERATORS = frozenset(
         "Sigmoid",
         "Slice",
         "Softmax",
+        "Split",
         "Squeeze",
         "Sub",
         "Transpose",
@@ -119,16 +120,17 @@ class Sketch:
         ]
         return self.node("Concat", pools, {"axis": 1})
 
-    def gathered(self, query: str, key: str, value: str, *, heads: int, width: int) -> str:
+    def gathered(self, x: str, *, frames: int, heads: int, width: int) -> str:
         """What each frame takes from all frames, (batch, frames, width).
 
-        ``width`` is that of all heads together; queries come scaled.
+        ``x`` holds queries (already scaled), keys and values side by side, each of
+        ``width``, which is that of all heads together.
         """
-        split = self.shape(0, 0, heads, width // heads)
-        q, k, v = (
-            self.turned(self.node("Reshape", [x, split]), *order)
-            for x, order in ((query, (0, 2, 1, 3)), (key, (0, 2, 3, 1)), (value, (0, 2, 1, 3)))
-        )
-        shares = self.node("Softmax", [self.node("MatMul", [q, k])], {"axis": -1})
-        together = self.turned(self.node("MatMul", [shares, v]), 0, 2, 1, 3)
-        return self.node("Reshape", [together, self.shape(0, 0, width)])
+        apart = self.node("Reshape", [x, self.shape(-1, frames, 3, heads, width // heads)])
+        parts = [f"part{k}.{len(self.nodes)}" for k in range(3)]
+        self.node("Split", [self.turned(apart, 2, 0, 3, 1, 4)], {"axis": 0}, parts)
+        query, key, value = (self.node("Squeeze", [part, self.shape(0)]) for part in parts)
+        scores = self.node("MatMul", [query, self.turned(key, 0, 1, 3, 2)])
+        shares = self.node("Softmax", [scores], {"axis": -1})
+        together = self.turned(self.node("MatMul", [shares, value]), 0, 2, 1, 3)
+        return self.node("Reshape", [together, self.shape(-1, frames, width)])
