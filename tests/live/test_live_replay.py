@@ -189,7 +189,10 @@ def test_committed_uncertain_and_unasked_clips_are_counted_apart():
     assert (row.committed, row.uncertain, row.unasked) == (0.25, 0.25, 0.5)
     # Right below the gate is right where the gate is left out, and wrong live.
     assert row.offline.value == 1
+    # Surer than 0.9 of the whole clip are all but the one between.
+    assert row.gated.value == 0.75
     assert row.live.value == 0.25
+    assert (row.live_delta.value, row.gated_delta.value) == (-0.75, -0.5)
     assert row.ungated.value == 0.5
 
 

@@ -1,11 +1,13 @@
 """What a replay found: the accuracy of a model live, beside its own offline.
 
-*Conventions*: accuracies are shares of the same clips; deltas are live minus
-offline, in shares, paired. ``live`` is the caption that stands when the clip is
-over: the last CONFIDENT one; a clip without one is wrong, not left out.
-``ungated`` is the last answer the model gave to the clip, whatever its
-confidence: what the window costs before gate and votes do. That a caption was
-right at some time during a clip counts nowhere. Frames are the recording's own.
+*Conventions*: accuracies are shares of the same clips; deltas are in shares,
+paired. ``live`` is the caption that stands when the clip is over: the last
+CONFIDENT one; a clip without one is wrong, not left out. ``gated`` is offline
+behind the same gate: the answer to the whole clip, wrong where it is held back;
+``gated_delta`` is live minus that. ``ungated`` is the last answer the model gave
+to the clip, whatever its confidence; ``ungated_delta`` is that minus offline: what
+the window costs, before gate and votes do. That a caption was right at some time
+during a clip counts nowhere. Frames are the recording's own.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class ReplaySetting(Struct, frozen=True, kw_only=True):
 class Streamed(Struct, frozen=True, kw_only=True):
     """Clips of one group in a row, each with a pause after it, the buffer never emptied.
 
-    A caption belongs to the clip that was shown last. ``captions`` is how many
+    A caption belongs to the clip that was shown last. ``delta`` is live in a row minus
+    offline behind the same gate. ``captions`` is how many
     captions were announced a clip, of which one at most can be right; ``delay``
     is the median of frames from the end of a clip to the caption that stands.
     """
@@ -52,6 +55,7 @@ class Streamed(Struct, frozen=True, kw_only=True):
 class ReplayRow(Struct, frozen=True, kw_only=True):
     """One model under one setting.
 
+    ``live_delta`` is live minus offline without a gate.
     ``committed``, ``uncertain`` and ``unasked`` add up to 1: clips with a
     CONFIDENT caption; clips that were answered but got none; clips the model was
     never asked about, because the hands were taken to rest or the window never
@@ -63,10 +67,12 @@ class ReplayRow(Struct, frozen=True, kw_only=True):
     model: str
     setting: str
     offline: Measured
-    live: Measured
-    live_delta: Cell
     ungated: Measured
     ungated_delta: Cell
+    gated: Measured
+    live: Measured
+    gated_delta: Cell
+    live_delta: Cell
     committed: float
     uncertain: float
     unasked: float

@@ -203,7 +203,7 @@ def study_replay(
         median_frames=float(np.median(study.keypoints.lengths[positions])),
         settings=tuple(ReplaySetting(**asdict(setting)) for setting in settings),
         rows=tuple(
-            _row(study, subject.model, setting.name, parts)
+            _row(study, subject.model, setting, parts)
             for subject in study.subjects
             for setting in settings
         ),
@@ -212,14 +212,14 @@ def study_replay(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One round: its clips, the offline labels of each model, and what was caught.
+    """One round: its clips, each model's answers to the whole clips, and what was caught.
 
     ``alone`` and ``streamed`` map (model, setting) to what came of the clips.
     """
 
     tested: int
     clips: np.ndarray
-    offline: Mapping[str, np.ndarray]
+    offline: Mapping[str, Sequence[Reading]]
     alone: Mapping[tuple[str, str], Caught]
     streamed: Mapping[tuple[str, str], Caught]
 
@@ -241,8 +241,7 @@ def _round(
         singles = [_joined(study.keypoints, np.array([k]), 0) for k in clips]
         alone |= _caught_by(study, singles, trained, setting)
         streamed |= _caught_by(study, _streams(study, shuffled), trained, setting)
-    offline = {model: np.array([x.label for x in found]) for model, found in read.items()}
-    return _Part(len(tested), clips, offline, alone, streamed)
+    return _Part(len(tested), clips, read, alone, streamed)
 
 
 def _joined(keypoints: Keypoints, clips: np.ndarray, pause: int) -> Recording:
@@ -315,45 +314,41 @@ def _ragged(layout: Layout, windows: Sequence[tuple[np.ndarray, np.ndarray]]) ->
     )
 
 
-def _row(study: Study, model: str, setting: str, parts: Sequence[_Part]) -> ReplayRow:
-    positions = np.concatenate([part.clips for part in parts])
-    offline = np.concatenate([part.offline[model] for part in parts])
-    alone = _together([part.alone[model, setting] for part in parts])
-    # `_together` sorts by clip; so is everything else brought into that order.
-    offline = offline[np.argsort(positions, kind="stable")] == study.labels[alone.clips]
-    groups = None if study.groups is None else np.array(study.groups)[alone.clips]
+def _row(study: Study, model: str, settings: LiveSettings, parts: Sequence[_Part]) -> ReplayRow:
+    alone = _together([part.alone[model, settings.name] for part in parts])
+    stream = _together([part.streamed[model, settings.name] for part in parts])
+    read = [reading for part in parts for reading in part.offline[model]]
+    # Captions come sorted by clip, answers round by round.
+    order = np.argsort(np.concatenate([part.clips for part in parts]), kind="stable")
+    labels = np.array([reading.label for reading in read])[order]
+    sure = np.array([reading.confidence for reading in read])[order] >= settings.threshold
     truth = study.labels[alone.clips]
-    live, ungated = alone.said == truth, alone.last_read == truth
+    groups = None if study.groups is None else np.array(study.groups)[alone.clips]
+    offline, live, ungated = labels == truth, alone.said == truth, alone.last_read == truth
+    gated, in_a_row = offline & sure, stream.said == truth
     committed, asked = alone.said >= 0, alone.answers > 0
     return ReplayRow(
         model=model,
-        setting=setting,
+        setting=settings.name,
         offline=measured(share_interval(offline, groups)),
-        live=measured(share_interval(live, groups)),
-        live_delta=measured(paired_difference(live, offline, groups)),
         ungated=measured(share_interval(ungated, groups)),
         ungated_delta=measured(paired_difference(ungated, offline, groups)),
+        gated=measured(share_interval(gated, groups)),
+        live=measured(share_interval(live, groups)),
+        gated_delta=measured(paired_difference(live, gated, groups)),
+        live_delta=measured(paired_difference(live, offline, groups)),
         committed=float(committed.mean()),
         uncertain=float((asked & ~committed).mean()),
         unasked=float((~asked).mean()),
         answers=float(alone.answers.mean()),
         captions=float(alone.captions.mean()),
         first_caption=_median(alone.first_at[committed]),
-        streamed=_streamed(
-            _together([part.streamed[model, setting] for part in parts]), truth, offline, groups
+        streamed=Streamed(
+            accuracy=measured(share_interval(in_a_row, groups)),
+            delta=measured(paired_difference(in_a_row, gated, groups)),
+            captions=float(stream.captions.mean()),
+            delay=_median(stream.said_at[stream.said >= 0]),
         ),
-    )
-
-
-def _streamed(
-    stream: Caught, truth: np.ndarray, offline: np.ndarray, groups: np.ndarray | None
-) -> Streamed:
-    right = stream.said == truth
-    return Streamed(
-        accuracy=measured(share_interval(right, groups)),
-        delta=measured(paired_difference(right, offline, groups)),
-        captions=float(stream.captions.mean()),
-        delay=_median(stream.said_at[stream.said >= 0]),
     )
 
 

@@ -1,9 +1,9 @@
 """Live replay as a section: what the live path costs a model that reads whole clips well.
 
-*Conventions*: figures in percent, changes in points against the same model's
-answers to the whole clips. All sentences are made of the result. A change can be
-told from 0 where its 95 % interval leaves 0 out; the best model is the one most
-accurate offline.
+*Conventions*: figures in percent, changes in points from the same model's answers
+to the whole clips, behind the same gate where live has one. All sentences are made
+of the result. A loss is certain where its 95 % interval lies below 0; the best
+model is the one most accurate offline.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ LABEL_CHARACTERS = 19
 DOT_STEP = 12
 BETWEEN_SETTINGS = 10
 Spec = dict[str, Any]
-SHARES = ("offline", "live", "live_delta", "ungated", "ungated_delta")
+SHARES = (
+    "offline",
+    "ungated",
+    "ungated_delta",
+    "gated",
+    "live",
+    "gated_delta",
+    "live_delta",
+)
 STREAMED = ("streamed", "streamed_delta")
 CSV_HEAD = (
     "model",
@@ -66,15 +74,16 @@ def _alone(result: ReplayStudy) -> Table:
     return Table(
         name="live_replay",
         caption=f"{text.counted(result.clips, 'clip')}, each shown alone: right in %, changes "
-        "against offline in points [95 % interval]",
+        "from offline in points [95 % interval]",
         head=(
             "model",
             "setting",
-            "offline",
-            "live",
-            "live - offline",
+            "offline, no gate",
             "last answer, no gate",
-            "last answer - offline",
+            "change",
+            "offline behind the gate",
+            "live",
+            "change",
             "with a caption, %",
             "uncertain, %",
             "never asked, %",
@@ -85,10 +94,11 @@ def _alone(result: ReplayStudy) -> Table:
                 row.model,
                 row.setting,
                 text.estimate(row.offline),
-                text.estimate(row.live),
-                text.short(row.live_delta, "difference"),
                 text.estimate(row.ungated),
                 text.short(row.ungated_delta, "difference"),
+                text.estimate(row.gated),
+                text.estimate(row.live),
+                text.short(row.gated_delta, "difference"),
                 text.percent(row.committed),
                 text.percent(row.uncertain),
                 text.percent(row.unasked),
@@ -145,7 +155,7 @@ def _streamed(result: ReplayStudy) -> Table:
         "model",
         "setting",
         "live in a row, %",
-        "change from offline, points",
+        "change from offline behind the gate, points",
         "captions a clip",
         "frames from the end of the clip to its caption",
     )
@@ -237,17 +247,18 @@ def _sentences(result: ReplayStudy) -> Iterator[str]:
     )
     yield (
         "Live, the caption that stands when the clip is over counts, and a clip without one is "
-        "wrong; that it was right at some time before counts nowhere. The last answer without "
-        "gate and votes shows what the window alone costs."
+        "wrong; that it was right at some time before counts nowhere. It is compared with the "
+        "answer to the whole clip behind the same gate. The last answer without gate and votes "
+        "shows what the window alone costs."
     )
     for setting in result.settings:
         row = _row(result, best, setting.name)
         yield (
             f"{setting.name} ({_window(setting)}): the window alone changes {best} by "
-            f"{text.short(row.ungated_delta, 'difference')} points, window, gate and votes "
-            f"together by {text.short(row.live_delta, 'difference')}; "
-            f"{text.percent(row.committed)} % of its clips get a caption, and clips in a row "
-            f"change it by {text.short(row.streamed.delta, 'difference')}."
+            f"{text.short(row.ungated_delta, 'difference')} points. Behind the gate it reads "
+            f"{text.percent(row.gated.value)} % offline and {text.percent(row.live.value)} % live, "
+            f"a change of {text.short(row.gated_delta, 'difference')}, and with clips in a row of "
+            f"{text.short(row.streamed.delta, 'difference')}."
         )
     yield from _gaps(result)
 
@@ -257,14 +268,15 @@ def _row(result: ReplayStudy, model: str, setting: str) -> ReplayRow:
 
 
 def _gaps(result: ReplayStudy) -> Iterator[str]:
-    """For how many models each window loses signs for certain."""
+    """For how many models each setting loses signs for certain, clips alone and in a row."""
     models = {row.model for row in result.rows}
     for setting in result.settings:
         rows = [row for row in result.rows if row.setting == setting.name]
-        lost = sum(_loss(row.ungated_delta) for row in rows)
+        window = sum(_loss(row.ungated_delta) for row in rows)
+        in_a_row = sum(_loss(row.streamed.delta) for row in rows)
         yield (
-            f"The loss by the window of {setting.name} can be told from 0 for "
-            f"{text.count(lost)} of {text.counted(len(models), 'model')}."
+            f"Of {text.counted(len(models), 'model')}, {text.count(window)} certainly lose signs "
+            f"by the window of {setting.name}, and {text.count(in_a_row)} with clips in a row."
         )
 
 
