@@ -1,6 +1,7 @@
 """What the command line can ask of isolated signs: files in, files out."""
 
 from snellen.tasks.isolated.compare import read_card
+from snellen.tasks.isolated.onnx_file import export_model as export
 from snellen.tasks.isolated.run import RunSettings
 from snellen.tasks.isolated.verbs.cards import compare, score, verify, verify_card
 from snellen.tasks.isolated.verbs.models import predict, train
@@ -14,6 +15,7 @@ __all__ = [
     "audit",
     "compare",
     "contents",
+    "export",
     "judged",
     "open_study",
     "predict",
