@@ -119,10 +119,6 @@ def test_every_model_has_a_row_a_setting():
         "80.0 [75.0, 85.0]",
         "60.0 [55.0, 65.0]",
         "-20.0 [-22.0, -18.0]",
-        "75.0",
-        "20.0",
-        "5.0",
-        "33",
     )
     assert [line[:2] for line in table.rows[1:]] == [
         ("net", "default"),
@@ -143,8 +139,21 @@ def test_the_csv_holds_every_figure_and_no_empty_field():
     assert (first["streamed"], first["streamed_captions"], first["n"]) == ("0.5", "2.125", "200")
 
 
-def test_clips_in_a_row_have_a_table_of_their_own():
+def test_what_clips_got_adds_up():
     table = section(study()).tables[1]
+
+    assert table.rows[0] == ("net", "document", "75.0", "20.0", "5.0", "41.5", "33")
+
+
+def test_a_layout_without_shoulders_has_no_bound_for_rest_of_its_own():
+    glove = section(study(movement_unit="of the recordings' own unit"))
+
+    assert any("which bound tells rest" in line for line in glove.not_measured)
+    assert not any("which bound" in line for line in section(study()).not_measured)
+
+
+def test_clips_in_a_row_have_a_table_of_their_own():
+    table = section(study()).tables[2]
 
     assert "up to 10 in a row" in table.caption
     assert table.rows[0] == (
@@ -158,7 +167,7 @@ def test_clips_in_a_row_have_a_table_of_their_own():
 
 
 def test_the_settings_are_said_in_words():
-    rows = section(study()).tables[2].rows
+    rows = section(study()).tables[3].rows
 
     assert rows[0][:5] == (
         "document",
@@ -177,7 +186,7 @@ def test_the_settings_are_said_in_words():
 def test_a_window_in_seconds_and_a_stride_are_said_in_words():
     seconds = replace(SHORT, seconds=2.0, every=5)
 
-    rows = section(study(settings=(seconds, WHOLE))).tables[2].rows
+    rows = section(study(settings=(seconds, WHOLE))).tables[3].rows
 
     assert rows[0][1:3] == ("the last 2 seconds, at least 30 frames", "every 5 frames")
 
@@ -220,9 +229,9 @@ def test_no_caption_at_all_is_a_state_and_no_number():
 
     shown = section(study(rows=(silent, *ROWS[1:])))
 
-    assert shown.tables[0].rows[0][-1] == "not measurable"
-    assert csv_rows(shown.tables[0])[0]["first_caption_frames"] == "not measurable"
     assert shown.tables[1].rows[0][-1] == "not measurable"
+    assert csv_rows(shown.tables[0])[0]["first_caption_frames"] == "not measurable"
+    assert shown.tables[2].rows[0][-1] == "not measurable"
 
 
 def test_one_group_gives_no_interval_and_the_csv_says_so():

@@ -30,6 +30,7 @@ __all__ = ["section"]
 LABEL_CHARACTERS = 19
 DOT_STEP = 12
 BETWEEN_SETTINGS = 10
+WIDTHS = "shoulder widths"
 Spec = dict[str, Any]
 SHARES = (
     "offline",
@@ -64,7 +65,7 @@ def section(result: ReplayStudy) -> Section:
         key="replay",
         title="Live replay",
         sentences=tuple(_sentences(result)),
-        tables=(_alone(result), _streamed(result), _settings(result)),
+        tables=(_alone(result), _captions(result), _streamed(result), _settings(result)),
         figures=(_figure(result),),
         not_measured=tuple(_not_measured(result)),
     )
@@ -84,10 +85,6 @@ def _alone(result: ReplayStudy) -> Table:
             "offline behind the gate",
             "live",
             "change",
-            "with a caption, %",
-            "uncertain, %",
-            "never asked, %",
-            "frames to the first caption",
         ),
         rows=tuple(
             (
@@ -99,15 +96,43 @@ def _alone(result: ReplayStudy) -> Table:
                 text.estimate(row.gated),
                 text.estimate(row.live),
                 text.short(row.gated_delta, "difference"),
-                text.percent(row.committed),
-                text.percent(row.uncertain),
-                text.percent(row.unasked),
-                _frames(row.first_caption),
             )
             for row in result.rows
         ),
         csv_head=CSV_HEAD,
         csv_rows=tuple(_csv_row(row) for row in result.rows),
+    )
+
+
+def _captions(result: ReplayStudy) -> Table:
+    head = (
+        "model",
+        "setting",
+        "with a caption, %",
+        "uncertain, %",
+        "never asked, %",
+        "answers a clip",
+        "frames to the first caption",
+    )
+    rows = tuple(
+        (
+            row.model,
+            row.setting,
+            text.percent(row.committed),
+            text.percent(row.uncertain),
+            text.percent(row.unasked),
+            f"{row.answers:.1f}",
+            _frames(row.first_caption),
+        )
+        for row in result.rows
+    )
+    return Table(
+        name="live_replay_captions",
+        caption="What the clips got, each shown alone",
+        head=head,
+        rows=rows,
+        csv_head=head,
+        csv_rows=rows,
     )
 
 
@@ -301,6 +326,8 @@ def _not_measured(result: ReplayStudy) -> Iterator[str]:
     yield (
         "how people go from one sign to the next: clips in a row jump from one recording to another"
     )
+    if result.movement_unit != WIDTHS:
+        yield f"which bound tells rest here: it was set in {WIDTHS}, and this layout has none"
     if len(result.rounds) < result.of_rounds:
         yield f"{text.counted(result.of_rounds - len(result.rounds), 'round')} left out"
     if result.clips < result.of_clips:
