@@ -10,10 +10,10 @@ SHARED ?= ../shared/data
 COMPILE := $(BIN)/python -c "from snellen.tasks.isolated.model.rocket import warm_up; warm_up()"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench golden full docs clean
+.PHONY: help demo test check bench golden full evaluation docs clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 
 demo: $(VENV)/installed-train ## make a corpus whose truth is known, audit it, train on it, write the report
 	$(BIN)/snellen demo -o runs/demo
@@ -50,8 +50,15 @@ full: $(VENV)/installed-test ## the main job on the real data beside the project
 	$(BIN)/python docs/picture.py runs/auslan_uci/report.html docs/pictures/report.png
 	$(MAKE) docs
 
+evaluation: $(VENV)/installed-test ## train everything, ask every study, write docs/evaluation.md, say how long it took (hours)
+	@started=$$(date +%s); \
+	$(BIN)/python docs/measure.py $(SHARED) runs/evaluation || exit 1; \
+	$(MAKE) --no-print-directory docs; \
+	echo "evaluation: $$(( $$(date +%s) - started )) s, page: $(CURDIR)/docs/evaluation.md"
+
 docs: $(VENV)/installed-test ## put the figures of docs/results into the pages
 	$(BIN)/python -m cogapp -r -I docs README.md
+	$(BIN)/python docs/evaluation.py
 
 clean: ## remove runs, caches and the environments
 	rm -rf $(VENV) $(BENCH) .venv-3.13 runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -137,9 +137,18 @@ def test_every_target_of_the_makefile_is_explained():
     targets = re.search(r"^\.PHONY: (.+)$", text, re.MULTILINE)[1].split()
 
     assert [x for x in targets if not re.search(rf"^{x}:.*## \w", text, re.MULTILINE)] == []
-    assert {"demo", "test", "check", "bench", "golden", "full", "docs", "clean", "help"} == set(
-        targets
-    )
+    assert {
+        "demo",
+        "test",
+        "check",
+        "bench",
+        "golden",
+        "full",
+        "evaluation",
+        "docs",
+        "clean",
+        "help",
+    } == set(targets)
 
 
 def test_the_licence_is_the_apache_licence_and_the_citation_has_the_version():
