@@ -68,8 +68,7 @@ def learn_network(
     held = None if course.rates is not None else _readable(held, trained)
     net = _fresh(kind, data, course)
     state = _trained(net, data, held, course, _contract(kind, data, held, course))
-    for variable, kept in zip(net.trainable_variables, state.best, strict=True):
-        variable.assign(kept)
+    _assign(net.trainable_variables, state.best)
     epochs = int(np.argmin(state.losses)) + 1 if held is not None else len(state.rates)
     learnt = network(
         kind,
@@ -99,9 +98,16 @@ def _fresh(kind: str, data: TrainingData, course: Course) -> Any:
     """A compiled network with the weights that training starts from."""
     frames, channels = data.values.shape[1:]
     shape = (frames, channels, data.mask.shape[2], data.classes)
-    net, untouched = _compiled(kind, shape, course.regime)
-    for variable, array in zip(_variables(net), untouched, strict=True):
-        variable.assign(array)
+    regime = course.regime
+    net, untouched = _compiled(
+        kind,
+        shape,
+        regime.label_smoothing,
+        regime.weight_decay,
+        regime.gradient_norm,
+        regime.averaging,
+    )
+    _assign(_variables(net), untouched)
     initialise(net, course.seed)
     if kind == "landolt":
         landolt.standardise(load_keras(), net, data.values)
@@ -110,28 +116,30 @@ def _fresh(kind: str, data: TrainingData, course: Course) -> Any:
     return net
 
 
-# The rounds of a model come one after another and compiling takes as long as many epochs.
+# Compiling takes as long as many epochs, and rounds differ in nothing that is compiled.
 # What is kept is code: every variable of it is set anew for each training.
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _compiled(
-    kind: str, shape: tuple[int, int, int, int], regime: Regime
+    kind: str,
+    shape: tuple[int, int, int, int],
+    label_smoothing: float,
+    weight_decay: float,
+    gradient_norm: float,
+    averaging: float,
 ) -> tuple[Any, tuple[np.ndarray, ...]]:
-    """A network that Keras has compiled, or will at its first batch, and its first variables."""
+    """A network that Keras compiles at its first batch, and all its variables as they are."""
     keras = load_keras()
     net = build(kind, *shape, seed=0)
     # Without weight decay this is Adam.
     optimizer = keras.optimizers.AdamW(
-        regime.learning_rate,
-        weight_decay=regime.weight_decay,
-        global_clipnorm=regime.gradient_norm or None,
-        use_ema=regime.averaging > 0,
-        ema_momentum=regime.averaging,
+        weight_decay=weight_decay,
+        global_clipnorm=gradient_norm or None,
+        use_ema=averaging > 0,
+        ema_momentum=averaging,
     )
     optimizer.exclude_from_weight_decay(var_names=NO_DECAY)
     optimizer.build(net.trainable_variables)
-    loss = keras.losses.CategoricalCrossentropy(
-        from_logits=True, label_smoothing=regime.label_smoothing
-    )
+    loss = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=label_smoothing)
     net.compile(optimizer=optimizer, loss=loss)
     return net, _arrays(_variables(net))
 
@@ -178,8 +186,8 @@ def _trained(
         done = len(state.rates)
         rate = rate_of(regime, done, state.losses) if course.rates is None else course.rates[done]
         net.optimizer.learning_rate.assign(rate)
-        stepped = _fit(net, _epoch(clips, course, done + 1), regime.batch)
-        state = _after_epoch(net, held, regime, state, rate, stepped)
+        judged, stepped = _fit(net, _epoch(clips, course, done + 1), regime.batch)
+        state = _after_epoch(net, held, regime, state, rate, judged, stepped)
         if course.checkpoint is not None:
             write_state(course.checkpoint, state, contract)
         if course.on_epoch is not None:
@@ -195,8 +203,8 @@ def _resumed(net: Any, course: Course, contract: dict[str, str]) -> State:
     variables = _variables(net)
     here = _arrays(variables)
     state = read_state(course.checkpoint, contract, here, _arrays(net.trainable_variables))
-    for variable, array in zip(variables, state.variables, strict=False):
-        variable.assign(array)
+    if state is not START:
+        _assign(variables, state.variables)
     return state
 
 
@@ -209,13 +217,18 @@ def _arrays(variables: Sequence[Any]) -> tuple[np.ndarray, ...]:
     return tuple(array_of(variable) for variable in variables)
 
 
+def _assign(variables: Sequence[Any], arrays: Sequence[np.ndarray]) -> None:
+    for variable, array in zip(variables, arrays, strict=True):
+        variable.assign(array)
+
+
 def _fit(
     net: Any, epoch: tuple[np.ndarray, np.ndarray, np.ndarray], batch: int
-) -> tuple[np.ndarray, ...]:
-    """Train for an epoch; returns the weights to go on from.
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Train for an epoch; returns the weights to be judged and those to go on from.
 
-    Keras leaves the network with the weights to be judged instead: their moving
-    average where the regime has one.
+    They differ where the regime has the weights averaged: then Keras puts the
+    average into the network when it is done.
     """
     stepped: list[np.ndarray] = []
     keep = load_keras().callbacks.LambdaCallback(
@@ -223,7 +236,7 @@ def _fit(
     )
     values, mask, targets = epoch
     net.fit([values, mask], targets, batch_size=batch, shuffle=False, verbose=0, callbacks=[keep])
-    return tuple(stepped)
+    return _arrays(net.trainable_variables), tuple(stepped)
 
 
 def _after_epoch(
@@ -232,19 +245,20 @@ def _after_epoch(
     regime: Regime,
     state: State,
     rate: float,
+    judged: tuple[np.ndarray, ...],
     stepped: tuple[np.ndarray, ...],
 ) -> State:
-    """Judge the network as it is, then set it back to the weights to go on from."""
     best, losses = state.best, state.losses
     if held is None:
-        best = _arrays(net.trainable_variables)
+        best = judged
     else:
+        # As a copy: the network may share its memory with the average, and give it away.
+        _assign(net.trainable_variables, judged)
         loss = _held_loss(net, held, regime)
         if not best or loss < min(losses):
-            best = _arrays(net.trainable_variables)
+            best = judged
         losses = (*losses, loss)
-    for variable, array in zip(net.trainable_variables, stepped, strict=True):
-        variable.assign(array)
+    _assign(net.trainable_variables, stepped)
     return State(losses, (*state.rates, rate), _arrays(_variables(net)), best)
 
 
