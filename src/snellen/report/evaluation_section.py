@@ -188,55 +188,51 @@ def _comparison_figure(found: Sequence[Evaluation]) -> Figure:
     """Accuracy of each model with its interval, one mark a protocol."""
     names = [row.model for row in found[0].models]
     shown = dict(zip(names, text.distinct(names, LABEL_CHARACTERS), strict=True))
+    protocols = text.distinct([x.protocol for x in found], 36)
     measured = [
-        (x.protocol, row.model, row.accuracy)
-        for x in found
+        (protocol, shown[row.model], row.accuracy)
+        for x, protocol in zip(found, protocols, strict=True)
         for row in x.models
         if isinstance(row.accuracy, Measured)
     ]
-    values = [
-        {"model": shown[model], "protocol": text.shorten(protocol, 36), **bounds(cell)}
-        for protocol, model, cell in measured
-    ]
-    protocols = [text.shorten(x.protocol, 36) for x in found]
-    who = {"field": "protocol", "type": "nominal", "sort": protocols, "legend": LEGEND}
-    colour = who | {"scale": {"domain": protocols, "range": cycled(COLOURS, protocols)}}
-    shape = who | {"scale": {"domain": protocols, "range": cycled(SHAPES, protocols)}}
+    values = [{"model": x, "protocol": protocol, **bounds(cell)} for protocol, x, cell in measured]
+    said = "; ".join(f"{x}, {protocol}: {text.short(cell)}" for protocol, x, cell in measured)
+    return Figure(
+        name="model_comparison",
+        caption="Right, % of test clips, with 95 % intervals",
+        alt=f"Accuracy in percent. {said}",
+        spec=_dots(values, list(shown.values()), list(protocols)),
+    )
+
+
+def _dots(values: list[Spec], models: list[str], protocols: list[str]) -> Spec:
+    who = {"field": "protocol", "type": "nominal", "sort": protocols}
+    scale = {"domain": protocols, "range": cycled(COLOURS, protocols)}
+    colour = who | {"legend": LEGEND, "scale": scale}
+    shape = colour | {"scale": scale | {"range": cycled(SHAPES, protocols)}}
     x = percent_axis("x", "value", "right, %")
-    spec: Spec = {
+    whiskers = {"x": x | {"field": "low"}, "x2": {"field": "high"}, "color": colour}
+    return {
         "height": {"step": 12},
         "data": {"values": values},
         "encoding": {
             "y": {
                 "field": "model",
                 "type": "nominal",
-                "sort": list(shown.values()),
+                "sort": models,
                 "title": None,
                 "scale": {"paddingInner": 0.35},
             },
-            "yOffset": {"field": "protocol", "type": "nominal", "sort": protocols},
-            "color": colour,
+            "yOffset": who,
         },
         "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 1.5},
-                "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}},
-            },
+            {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": whiskers},
             {
                 "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-                "encoding": {"x": x, "shape": shape},
+                "encoding": {"x": x, "color": colour, "shape": shape},
             },
         ],
     }
-    said = "; ".join(
-        f"{model} under {protocol}: {text.short(cell)}" for protocol, model, cell in measured
-    )
-    return Figure(
-        name="model_comparison",
-        caption="Right, % of test clips, with 95 % intervals",
-        alt=f"Accuracy in percent. {said}",
-        spec=spec,
-    )
 
 
 def _unmeasured(found: Sequence[Evaluation]) -> Iterator[str]:

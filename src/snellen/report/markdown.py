@@ -80,7 +80,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def section_markdown(section: Section) -> str:
     """The sentences and tables of a section, and what it did not measure, without its title."""
-    blocks = [" ".join(map(escape, section.sentences))]
+    blocks = [escape(sentence) for sentence in section.sentences]
     for shown in section.tables:
         blocks += [escape(shown.caption), table([_inline(x) for x in shown.head], shown.rows)]
     if section.not_measured:
