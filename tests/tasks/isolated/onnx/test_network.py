@@ -283,11 +283,18 @@ def test_a_network_of_another_kind_is_named_with_those_there_are(weights):
         network("tcn", weights("gru"))
 
 
-@pytest.mark.parametrize("shape", [(4, 5, 7), (4, 6, 6), (4, 30)])
-def test_clips_of_another_shape_are_refused(shape, weights):
+@pytest.mark.parametrize(
+    ("shape", "seen"),
+    [
+        ((4, 5, 7), "values .*Got: 7 Expected: 6"),
+        ((4, 6, 6), "values .*Got: 6 Expected: 5"),
+        ((4, 30), "rank for input: values Got: 2 Expected: 3"),
+    ],
+)
+def test_clips_of_another_shape_are_refused(shape, seen, weights):
     net = network("gru", weights("gru"))
 
-    with pytest.raises(ValueError, match=r"values of shape .* where \('batch', 5, 6\) is read"):
+    with pytest.raises(ValueError, match=seen):
         net.logits(np.zeros(shape, np.float32), np.ones((4, 5, 2), bool))
 
 

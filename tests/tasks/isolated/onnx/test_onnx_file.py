@@ -87,7 +87,7 @@ def test_what_cannot_be_fed_is_a_fault_of_file_and_clips(exported, clips):
     values, mask = clips
     model = read_onnx(exported())
 
-    with pytest.raises(BadInput, match=r"gru\.onnx: values of shape \(70, 5, 4\)"):
+    with pytest.raises(BadInput, match=r"gru\.onnx: .*values .*Got: 4 Expected: 6"):
         model.log_probabilities(values[:, :, :4], mask)
 
 
