@@ -40,6 +40,7 @@ RESULTS = DOCS / "results" / "evaluation"
 PAGE, TEMPLATE = DOCS / "evaluation.md", "evaluation.md.j2"
 STUDIES = ("seeds", "gate", "stress", "latency", "replay")
 LADDER = ".ladder.json"
+SEVERAL_SEEDS = "snellen run isolated DATA --seeds A,B,C"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def _read(path: Path, kind: type) -> Any:
 
 
 def _absent(name: str) -> str:
-    return f"Not measured: there is no `{name}.json`. `make evaluation` measures it."
+    command = SEVERAL_SEEDS if name.endswith(".seeds") else "make evaluation"
+    return f"Not measured: there is no `{name}.json`. `{command}` measures it."
 
 
 def _tables(
@@ -93,7 +95,7 @@ def _tables(
 
 
 def _ablation(results: Path, key: str) -> str:
-    """What each part of the contract is worth: the run against one without it."""
+    """What each part of our regime is worth: the run against one with another regime."""
     paths = sorted(results.glob(f"{key}.ablation.*.json"))
     if not paths:
         return _absent(f"{key}.ablation.WHAT")
@@ -105,7 +107,7 @@ def _ablation(results: Path, key: str) -> str:
             shares = text.percent(pair.accuracy_a), text.percent(pair.accuracy_b)
             gap = text.short(pair.difference, "difference")
             rows.append((what, pair.protocol, model, *shares, gap))
-    head = ("without", "protocol", "model", "with, %", "without, %", "with - without, points")
+    head = ("regime", "protocol", "model", "ours, %", "with it, %", "ours - with it, points")
     return table(head, rows)
 
 
