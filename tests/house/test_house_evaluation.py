@@ -63,12 +63,25 @@ def test_what_was_not_measured_is_named_with_its_command(writer, copied):
     page = writer.page(copied)
 
     for key in keys:
-        for part in ("evaluation", "seeds", "gate", "stress", "latency", "replay", "ablation.WHAT"):
-            absent = (
-                f"Not measured: there is no `{key}.{part}.json`. `make evaluation` measures it."
-            )
-            assert absent in page
+        for part in ("evaluation", "gate", "stress", "latency", "replay", "ablation.WHAT"):
+            assert f"no `{key}.{part}.json`. `make evaluation` measures it." in page
+        assert f"no `{key}.seeds.json`. `snellen run isolated DATA --seeds A,B,C` measures" in page
     assert "there is no `timing.json`" in page
+
+
+def test_an_ablation_is_a_row_a_regime_with_our_figure_first(writer, copied):
+    key = min(copied.glob("*.ladder.json")).name.removesuffix(".ladder.json")
+    gap = {"state": "measured", "value": 0.05, "low": 0.01, "high": 0.09, "n": 60, "method": "m"}
+    counts = {"clips": 60, "only_a": 6, "only_b": 3, "accuracy_a": 0.5, "accuracy_b": 0.45}
+    tested = {"p": 0.01, "p_holm": 0.02, "smallest_p": 0.001, "test": "t", "classes": []}
+    names = {"protocol": "signer", "a": "runs/x:landolt", "b": "runs/y:landolt"}
+    pair = {**names, **counts, **tested, "difference": gap, "smallest_gap": gap}
+    sides = {"task": "isolated", "a": "runs/x", "b": "runs/y", "contract": "c", "allowed": {}}
+    found = json.dumps({**sides, "pairs": [pair]})
+    (copied / f"{key}.ablation.snellen-zeros.json").write_text(found)
+
+    row = "| snellen-zeros | signer | landolt | 50.0 | 45.0 | +5.0 [+1.0, +9.0] |"
+    assert row in writer.page(copied)
 
 
 def test_a_damaged_result_file_is_named(writer, copied):
