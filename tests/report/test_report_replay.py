@@ -204,8 +204,10 @@ def test_sentences_take_their_numbers_from_the_best_model_offline():
 def test_certain_losses_are_counted():
     said = " ".join(section(study()).sentences)
 
-    assert "Of 2 models, 2 certainly lose signs by the window of document, and 2 with clips" in said
-    assert "0 certainly lose signs by the window of default, and 2 with clips" in said
+    assert (
+        "losses under document: by the window alone for 2, with clips in a row for 2 of 2" in said
+    )
+    assert "losses under default: by the window alone for 0, with clips in a row for 2" in said
 
 
 def test_clips_that_were_not_drawn_are_named_as_not_measured():

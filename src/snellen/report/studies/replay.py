@@ -300,8 +300,9 @@ def _gaps(result: ReplayStudy) -> Iterator[str]:
         window = sum(_loss(row.ungated_delta) for row in rows)
         in_a_row = sum(_loss(row.streamed.delta) for row in rows)
         yield (
-            f"Of {text.counted(len(models), 'model')}, {text.count(window)} certainly lose signs "
-            f"by the window of {setting.name}, and {text.count(in_a_row)} with clips in a row."
+            f"Certain losses under {setting.name}: by the window alone for {text.count(window)}, "
+            f"with clips in a row for {text.count(in_a_row)} of "
+            f"{text.counted(len(models), 'model')}."
         )
 
 
@@ -366,7 +367,7 @@ def _figure(result: ReplayStudy) -> Figure:
     return Figure(
         name="live_replay",
         caption="Right live, with 95 % intervals (filled), by the last answer without gate and "
-        "votes (hollow), and offline (upright line).",
+        "votes (hollow), and offline without a gate (upright line).",
         alt=f"Dots with intervals: {text.counted(len(names), 'model')} under "
         f"{text.counted(len(order), 'live setting')}, beside the same models offline.",
         spec=spec,
@@ -384,7 +385,10 @@ def _marks(shown: list[str]) -> list[Spec]:
             {"type": "rule", "strokeWidth": 1.5},
             {"x": x | {"field": "low"}, "x2": {"field": "high"}},
         ),
-        ({"type": "tick", "thickness": 2, "size": DOT_STEP}, {"x": x | {"field": "offline"}}),
+        (
+            {"type": "tick", "thickness": 2, "size": DOT_STEP, "opacity": 1},
+            {"x": x | {"field": "offline"}},
+        ),
         (
             point | {"filled": False, "strokeWidth": 1.5},
             {"x": x | {"field": "ungated"}, "shape": shape},
