@@ -18,6 +18,21 @@ __all__ = ["section"]
 
 LABEL_CHARACTERS = 19
 TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+CSV_HEAD = (
+    "model",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "min_ms",
+    "calls",
+    "times_first",
+    "times_first_low",
+    "times_first_high",
+    "parameters",
+    "file_bytes",
+    "load_ms",
+    "memory_mib",
+)
 NOT_COUNTED = "not counted"
 NOT_MEASURED = "not measured"
 
@@ -51,13 +66,13 @@ def _sentences(result: LatencyStudy) -> Iterator[str]:
     slowest = max(result.models, key=lambda one: one.call.p50)
     if fastest.model != slowest.model:
         yield (
-            f"Half of the calls took at most {_ms(fastest.call.p50)} ms with {fastest.model}, the "
-            f"fastest, and {_ms(slowest.call.p50)} ms with {slowest.model}, the slowest."
+            f"Half of the calls took at most {_digits(fastest.call.p50)} ms with {fastest.model}, the "
+            f"fastest, and {_digits(slowest.call.p50)} ms with {slowest.model}, the slowest."
         )
     total = result.read_ms + result.prepare.p50 + slowest.call.p50
     yield (
-        f"Reading a clip from disk took {_ms(result.read_ms)} ms and preparing it "
-        f"{_ms(result.prepare.p50)} ms: with {slowest.model} the model itself is "
+        f"Reading a clip from disk took {_digits(result.read_ms)} ms and preparing it "
+        f"{_digits(result.prepare.p50)} ms: with {slowest.model} the model itself is "
         f"{text.percent(slowest.call.p50 / total)} % of the time of a clip. Finding the landmarks "
         "in a video, which comes before all this, is no part of it."
     )
@@ -80,21 +95,7 @@ def _calls(result: LatencyStudy) -> Table:
             "memory, MiB",
         ),
         rows=tuple(_call_row(one) for one in result.models),
-        csv_head=(
-            "model",
-            "p50_ms",
-            "p95_ms",
-            "p99_ms",
-            "min_ms",
-            "calls",
-            "times_first",
-            "times_first_low",
-            "times_first_high",
-            "parameters",
-            "file_bytes",
-            "load_ms",
-            "memory_mib",
-        ),
+        csv_head=CSV_HEAD,
         csv_rows=tuple(
             (
                 one.model,
@@ -119,11 +120,11 @@ def _calls(result: LatencyStudy) -> Table:
 def _call_row(one: ModelLatency) -> tuple[str, ...]:
     return (
         one.model,
-        *(_ms(x) for x in (one.call.p50, one.call.p95, one.call.p99, one.call.min)),
+        *(_digits(x) for x in (one.call.p50, one.call.p95, one.call.p99, one.call.min)),
         _times(one.against_first),
         NOT_COUNTED if one.parameters is None else text.count(one.parameters),
-        f"{one.file_bytes / 1e6:.2f}",
-        _ms(one.load_ms),
+        _digits(one.file_bytes / 1e6),
+        _digits(one.load_ms),
         NOT_MEASURED if one.memory_mib is None else f"{one.memory_mib:.1f}",
     )
 
@@ -135,7 +136,11 @@ def _stages(result: LatencyStudy) -> Table:
         caption="Where the time of one clip goes, in ms (reading: mean; the rest: p50)",
         head=("model", "reading", "preparing", "model call", "together"),
         rows=tuple(
-            (one.model, *(_ms(x) for x in _parts(result, one)), _ms(sum(_parts(result, one))))
+            (
+                one.model,
+                *(_digits(x) for x in _parts(result, one)),
+                _digits(sum(_parts(result, one))),
+            )
             for one in result.models
         ),
         csv_head=("model", "read_ms", "prepare_ms", "model_ms", "prepare_p95_ms"),
@@ -177,7 +182,7 @@ def _figure(result: LatencyStudy) -> Figure:
             "p50": one.call.p50,
             "low": one.call.min,
             "high": one.call.p95,
-            "said": f"{_ms(one.call.p50)}",
+            "said": _digits(one.call.p50),
         }
         for name, one in zip(names, result.models, strict=True)
     ]
@@ -209,7 +214,7 @@ def _figure(result: LatencyStudy) -> Figure:
         name="latency_comparison",
         caption="Time for one clip on one thread: dot p50, line from the shortest call to p95",
         alt=f"{text.counted(len(names), 'model')}; the fastest is {fastest.model} with "
-        f"{_ms(fastest.call.p50)} ms for half of its calls.",
+        f"{_digits(fastest.call.p50)} ms for half of its calls.",
         spec={
             "height": {"step": 34},
             "data": {"values": rows},
@@ -219,7 +224,7 @@ def _figure(result: LatencyStudy) -> Figure:
     )
 
 
-def _ms(value: float) -> str:
+def _digits(value: float) -> str:
     """Three significant digits, without an exponent."""
     if value >= 100:
         return text.count(round(value))
@@ -228,4 +233,4 @@ def _ms(value: float) -> str:
 
 
 def _times(ratio: Ratio) -> str:
-    return f"{_ms(ratio.value)} ({_ms(ratio.low)} to {_ms(ratio.high)})"
+    return f"{_digits(ratio.value)} ({_digits(ratio.low)} to {_digits(ratio.high)})"
