@@ -66,8 +66,8 @@ def _sentences(result: LatencyStudy) -> Iterator[str]:
     slowest = max(result.models, key=lambda one: one.call.p50)
     if fastest.model != slowest.model:
         yield (
-            f"Half of the calls took at most {_digits(fastest.call.p50)} ms with {fastest.model}, the "
-            f"fastest, and {_digits(slowest.call.p50)} ms with {slowest.model}, the slowest."
+            f"Half of the calls took at most {_digits(fastest.call.p50)} ms with {fastest.model}, "
+            f"the fastest, and {_digits(slowest.call.p50)} ms with {slowest.model}, the slowest."
         )
     total = result.read_ms + result.prepare.p50 + slowest.call.p50
     yield (
