@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from snellen.errors import BadInput
 from snellen.signal.layouts import layout_by_name
 from snellen.tasks.isolated.align import Prepared, prepare, settings_of
+from snellen.tasks.isolated.model import TrainingData, landolt_rocket, rocket
 from snellen.tasks.isolated.model.majority import Majority
 from snellen.tasks.isolated.model.neural.network import network
 from snellen.tasks.isolated.model_file import ModelCard, save_round, write_model_card
@@ -49,6 +50,34 @@ def test_an_exported_file_answers_as_the_trained_round(
     assert logs.dtype == np.float64
     np.testing.assert_allclose(np.exp(logs), np.exp(expected), rtol=0, atol=1e-6)
     np.testing.assert_array_equal(np.isneginf(logs), [[False, False, True]] * len(logs))
+
+
+@pytest.mark.train
+def test_a_network_pooled_with_minirocket_is_one_file_that_its_own_reader_accepts(
+    tmp_path, weights, metadata
+):
+    rng = np.random.default_rng(4)
+    labels = np.arange(24) % 3
+    waves = np.sin(np.arange(64) * (1 + labels[:, None]) / 4)[:, :, None]
+    values = (waves + 0.3 * rng.standard_normal((24, 64, 6))).astype(np.float32)
+    mask = np.ones((24, 64, 2), bool)
+    ridge = rocket.fit(TrainingData(values, mask, labels, 3), seed=0)
+    longer = {"frames": np.array([64]), "places.table": np.zeros((32, 8), np.float32)}
+    net = weights("landolt") | longer | {"trained": np.ones(3, bool)}
+    pooled = landolt_rocket.from_arrays(
+        {f"landolt.{name}": array for name, array in net.items()}
+        | {f"rocket.{name}": array for name, array in ridge.arrays().items()}
+        | {"pool": np.array([0.1, 6.0])}
+    )
+    path = tmp_path / "pooled.onnx"
+    said = replace(metadata, frames=64, settings=None)
+    path.write_bytes(export_bytes("landolt_rocket", pooled.arrays(), said))
+
+    logs = read_onnx(path).log_probabilities(values, mask)
+
+    expected = Trained(pooled, metadata.temperature).log_probabilities(values, mask)
+    np.testing.assert_allclose(np.exp(logs), np.exp(expected), rtol=0, atol=1e-5)
+    assert (logs.argmax(axis=1) == labels).mean() > 0.9
 
 
 def test_an_exported_file_needs_nothing_but_a_runtime(exported, clips):
