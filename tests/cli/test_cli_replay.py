@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -45,17 +46,19 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def replayed(root):
-    result = invoke("replay", root / "run", root / "data", "--frames", 10, "--seed", 3)
+    # A copy: what the other tests store in the run does not reach it, whatever their order.
+    shutil.copytree(root / "run", root / "all")
+    result = invoke("replay", root / "all", root / "data", "--frames", 10, "--seed", 3)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def stored(root):
-    return json.loads((root / "run/studies/signer/replay.json").read_text())
+    return json.loads((root / "all/studies/signer/replay.json").read_text())
 
 
 def test_it_is_stored_beside_the_run_and_shown(root, replayed):
-    folder = root / "run" / "studies" / "signer"
+    folder = root / "all" / "studies" / "signer"
 
     assert {path.name for path in folder.iterdir()} >= {
         "replay.json",
@@ -73,7 +76,7 @@ def test_it_is_stored_beside_the_run_and_shown(root, replayed):
 
 def test_offline_is_the_accuracy_of_the_runs_own_card(root, replayed):
     for row in stored(root)["rows"]:
-        card = json.loads((root / "run/cards/signer" / f"{row['model']}.json").read_text())
+        card = json.loads((root / "all/cards/signer" / f"{row['model']}.json").read_text())
         scored = next(
             score["cell"]["value"]
             for score in card["scores"]
@@ -83,9 +86,9 @@ def test_offline_is_the_accuracy_of_the_runs_own_card(root, replayed):
 
 
 def test_the_same_seed_gives_the_same_bytes(root, replayed):
-    result = invoke("replay", root / "run", root / "data", "--frames", 10, "--seed", 3, "--json")
+    result = invoke("replay", root / "all", root / "data", "--frames", 10, "--seed", 3, "--json")
 
-    assert result.stdout_bytes == (root / "run/studies/signer/replay.json").read_bytes()
+    assert result.stdout_bytes == (root / "all/studies/signer/replay.json").read_bytes()
 
 
 @pytest.mark.parametrize(
