@@ -13,7 +13,6 @@ from msgspec import Struct
 from snellen.core.cells import Cell, Measured, NotApplicable
 
 __all__ = [
-    "GATE",
     "Curve",
     "Effect",
     "NoOp",
@@ -23,7 +22,6 @@ __all__ = [
     "StressStudy",
 ]
 
-GATE = 0.70
 """Confidence below which the reference system answers UNCERTAIN."""
 
 

@@ -21,8 +21,8 @@ from zlib import crc32
 import numpy as np
 
 from snellen.core.cells import Cell, NotApplicable, measured
+from snellen.core.gate import SHIPPED_THRESHOLD
 from snellen.core.stress import (
-    GATE,
     Curve,
     Effect,
     NoOp,
@@ -127,7 +127,7 @@ def study_stress(
         layout=study.keypoints.layout.name,
         strict=strict,
         seed=seed,
-        gate=GATE,
+        gate=SHIPPED_THRESHOLD,
         noise_unit=_noise_unit(study.keypoints),
         models=tuple(panel.model for panel in panels),
         conditions=tuple(_described(condition) for condition in asked),
@@ -255,7 +255,7 @@ def _effect(study: Study, panel: _Panel, logs: np.ndarray, *, changed: int) -> E
     right, right_clean = logs.argmax(axis=1) == truth, panel.clean.argmax(axis=1) == truth
     confidence = np.exp(logs.max(axis=1))
     # As stored answers are gated: in float32, and a confidence equal to the gate passes it.
-    below = confidence.astype(np.float32) < np.float32(GATE)
+    below = confidence.astype(np.float32) < np.float32(SHIPPED_THRESHOLD)
     delta: Cell = UNDISTURBED
     if logs is not panel.clean:
         delta = measured(paired_difference(right, right_clean, groups))
