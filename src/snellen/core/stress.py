@@ -22,8 +22,6 @@ __all__ = [
     "StressStudy",
 ]
 
-"""Confidence below which the reference system answers UNCERTAIN."""
-
 
 class Effect(Struct, frozen=True, kw_only=True, tag="measured", tag_field="state"):
     """A condition that reached the model.
