@@ -4,8 +4,11 @@ The three reference networks at 30 frames of 225 channels and 50 classes. Ours: 
 ONNX graph on one thread that never spins, as ``snellen predict`` runs it; batches in
 chunks of 32, also over two Python threads. Theirs: the model inside tf.function,
 and predict_on_batch, on as many threads as TensorFlow chooses or --tf-threads says.
-All give logits and take turns in this process; each round gives a ratio and the
-median counts, with the quartiles beside it. Both must give the same probabilities.
+All give logits and take turns in this process; each round gives a ratio of median
+calls and the median of these counts, with the quartiles beside it. Other work on the
+machine hits long calls on several threads hardest and makes that ratio too good: the
+load when it was measured stands beside it, and so does the ratio of the shortest calls,
+which load flatters least. Both must give the same probabilities.
 
 The arithmetic bound is what the multiplications of one clip would take at the best
 rate of a large float32 matrix product on one core, measured in the same rounds. A
@@ -13,8 +16,8 @@ bound is about the best case, so the shortest call is what is held against it.
 
     python bench/predict_ratio.py [--rounds N] [--tf-threads N] [--json FILE]
 
-Ends with 1 below the goals: 8 times the tf.function at one clip, and 2.2 times
-the bound at most. Without TensorFlow it says so and ends with 0.
+Ends with 1 below the goals: 8 times the tf.function at one clip, in the median and
+in the shortest calls, and 2.2 times the bound at most. Without TensorFlow it says so and ends with 0.
 """
 
 import argparse
@@ -37,6 +40,7 @@ FRAMES, CHANNELS, POINTS, CLASSES = 30, 225, 75, 50
 BATCH = 256
 SQUARE = 768
 GOAL, BOUND_GOAL, LARGEST_DIFFERENCE = 8.0, 2.2, 1e-5
+QUIET = 0.5
 CALLS = {"snellen": 20, "tf_function": 10, "predict_on_batch": 5}
 
 
@@ -144,7 +148,9 @@ def result_of(taken, peak, work, apart):
     ours = medians["snellen"]
     compiled = spread([a / b for a, b in zip(medians["tf_function"], ours, strict=True)])
     at_once = spread([a / b for a, b in zip(medians["predict_on_batch"], ours, strict=True)])
-    shortest = min(min(each) for each in taken["snellen"])
+    shortest, theirs = (
+        min(min(each) for each in taken[name]) for name in ("snellen", "tf_function")
+    )
     times_bound = shortest * peak / work
     batch = {
         name: statistics.median(BATCH / x for x in medians[name])
@@ -158,21 +164,24 @@ def result_of(taken, peak, work, apart):
         "predict_on_batch_ms": 1e3 * statistics.median(medians["predict_on_batch"]),
         "ratio_tf_function": compiled,
         "ratio_predict_on_batch": at_once,
+        "ratio_shortest_tf_function": theirs / shortest,
         "clips_per_second": batch,
         "flops_per_clip": work,
         "times_bound": times_bound,
         "largest_difference": apart,
-        "fast_enough": compiled["median"] >= GOAL,
+        "fast_enough": min(compiled["median"], theirs / shortest) >= GOAL,
         "near_the_bound": times_bound <= BOUND_GOAL,
         "same": apart <= LARGEST_DIFFERENCE,
     }
 
 
-def show(results, peak, rounds):
+def show(results, peak, rounds, load):
+    if load > QUIET:
+        print(f"NOT A QUIET MACHINE (load {load:.1f}): trust the ratios of the shortest calls")
     print(f"{FRAMES} x {CHANNELS} x {CLASSES}, medians of {rounds} rounds in turns, ms a clip")
     print(
         f"{'':>9}{'snellen':>9}{'tf.function':>13}{'on_batch':>10}"
-        f"{'ratio to tf.function':>25}{'ratio to predict_on_batch':>28}"
+        f"{'ratio to tf.function':>25}{'shortest':>10}{'ratio to predict_on_batch':>28}"
     )
     for row in results:
         compiled, batch = (
@@ -181,7 +190,8 @@ def show(results, peak, rounds):
         )
         print(
             f"{row['network']:>9}{row['snellen_ms']:>9.3f}{row['tf_function_ms']:>13.3f}"
-            f"{row['predict_on_batch_ms']:>10.3f}{compiled:>25}{batch:>28}"
+            f"{row['predict_on_batch_ms']:>10.3f}{compiled:>25}"
+            f"{row['ratio_shortest_tf_function']:>9.1f}x{batch:>28}"
         )
     print(f"one core multiplies {SQUARE} x {SQUARE} matrices at {peak / 1e9:.1f} GFLOP/s at best")
     for row in results:
@@ -218,11 +228,12 @@ def main():
 
     tf.config.threading.set_intra_op_parallelism_threads(options.tf_threads)
     tf.config.threading.set_inter_op_parallelism_threads(options.tf_threads)
+    load = os.getloadavg()[0]
     taken, peak, work, apart = measure(KINDS, options.rounds)
     results = [
         {"network": kind, **result_of(taken[kind], peak, work[kind], apart[kind])} for kind in KINDS
     ]
-    show(results, peak, options.rounds)
+    show(results, peak, options.rounds, load)
     goals = ("fast_enough", "near_the_bound", "same")
     passed = all(row[goal] for row in results for goal in goals)
     if options.json:
@@ -233,6 +244,7 @@ def main():
             "goal": GOAL,
             "passed": passed,
             "core_gflops": peak / 1e9,
+            "load": load,
             "results": results,
             "rounds": options.rounds,
             "tf_threads": options.tf_threads or "chosen by TensorFlow",
