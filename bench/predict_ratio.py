@@ -17,7 +17,8 @@ bound is about the best case, so the shortest call is what is held against it.
     python bench/predict_ratio.py [--rounds N] [--tf-threads N] [--json FILE]
 
 Ends with 1 below the goals: 8 times the tf.function at one clip, in the median and
-in the shortest calls, and 2.2 times the bound at most. Without TensorFlow it says so and ends with 0.
+in the shortest calls, and 2.2 times the bound at most. Without TensorFlow it says so
+and ends with 0.
 """
 
 import argparse
