@@ -6,19 +6,13 @@ from typer.testing import CliRunner
 
 from snellen.cli.app import app
 from snellen.errors import BadInput
-from snellen.tasks.isolated import verbs
 from snellen.tasks.isolated.model.majority import Majority
 from snellen.tasks.isolated.model.neural.network import network
 from snellen.tasks.isolated.model_file import ModelCard, save_round, write_model_card
-from snellen.tasks.isolated.onnx_file import export_model, read_onnx
+from snellen.tasks.isolated.onnx_file import read_onnx
 from snellen.tasks.isolated.training import Trained
 
 pytest.importorskip("onnx", reason="onnx not installed: the [onnx] extra")
-
-
-@pytest.fixture(autouse=True)
-def _verb(monkeypatch):
-    monkeypatch.setattr(verbs, "export", export_model, raising=False)
 
 
 def gru():
