@@ -21,6 +21,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from snellen.cli.studies import read_study
+from snellen.core.cells import Cell
 from snellen.core.comparison import Comparison
 from snellen.core.evaluation import Evaluation
 from snellen.core.ladder import Ladder
@@ -69,6 +70,7 @@ def _run(results: Path, key: str) -> Run:
         "pairs": _tables(evaluation, lambda x: [pairs_table([x])], f"{key}.evaluation"),
         "gaps": _tables(evaluation, lambda x: [gaps_table([x])], f"{key}.evaluation"),
         "ablation": _ablation(results, key),
+        "unseen": _unseen(results, key),
     }
     for name in STUDIES:
         path = results / f"{key}.{name}.json"
@@ -109,6 +111,18 @@ def _ablation(results: Path, key: str) -> str:
             rows.append((what, pair.protocol, model, *shares, gap))
     head = ("regime", "protocol", "model", "ours, %", "with it, %", "ours - with it, points")
     return table(head, rows)
+
+
+def _unseen(results: Path, key: str) -> str:
+    """The headline over the people that no recipe was chosen on."""
+    found = _read(results / f"{key}.unseen.json", dict[str, Any])
+    if found is None:
+        return _absent(f"{key}.unseen")
+    cells = msgspec.convert(found["accuracy"], type=dict[str, Cell])
+    rows = [(model, text.short(cell), f"{cell.n:,}") for model, cell in cells.items()]
+    left_out = ", ".join(escape(name) for name in found["left_out"])
+    shown = table(("model", "accuracy", "clips"), rows)
+    return f"Without {left_out}, under {escape(found['protocol'])}.\n\n{shown}"
 
 
 def published(results: Path, key: str) -> tuple[str, ...]:

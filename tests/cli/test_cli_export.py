@@ -48,6 +48,7 @@ def trained_folder(path, model, fitted):
         frames=5,
         vocabulary=("no", "yes"),
         data="d",
+        recordings="f",
         split="s",
         protocol="signer",
         rounds=(saved,),

@@ -7,18 +7,13 @@ from typing import Annotated
 
 import typer
 
-from snellen.cli.options import TaskOption, ToFile
-from snellen.core.gate import SHIPPED_THRESHOLD
+from snellen.cli.options import TaskOption, Threshold, ToFile, threshold_of
 from snellen.errors import BadInput, Fault
 
 __all__ = ["export"]
 
 Trained = Annotated[Path, typer.Argument(help="Folder from snellen train.", show_default=False)]
 Round = Annotated[int, typer.Option("--round", min=0, help="Round to export.")]
-Threshold = Annotated[
-    float,
-    typer.Option(min=0, max=1, help="Confidence below which an answer is better not given."),
-]
 Licence = Annotated[str, typer.Option(help="Licence of the model, as it is to stand in the file.")]
 
 
@@ -26,7 +21,7 @@ def export(
     models: Trained,
     output: ToFile,
     round_: Round = 0,
-    threshold: Threshold = SHIPPED_THRESHOLD,
+    threshold: Threshold = None,
     licence: Licence = "not stated",
     task: TaskOption = "isolated",
 ) -> None:
@@ -36,7 +31,7 @@ def export(
     if output.suffix.lower() != ".onnx":
         raise BadInput(Fault(str(output), f"a file named {output.name}", "one ending in .onnx"))
     written = task_verbs(task).export(
-        models, round_, output=output, threshold=threshold, licence=licence
+        models, round_, output=output, threshold=threshold_of(threshold), licence=licence
     )
     typer.echo(
         f"{output}: {written.model}, round {written.round}, {len(written.labels)} labels, "

@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-from snellen.cli.options import Format, Json, Layout, Models, Protocol, TaskOption, names_of
+from snellen.cli.options import (
+    Format,
+    Json,
+    Layout,
+    Models,
+    Protocol,
+    TaskOption,
+    Threshold,
+    names_of,
+    threshold_of,
+)
 from snellen.cli.show import bars, print_json, print_table
-from snellen.core.gate import SHIPPED_THRESHOLD, GateStudy
+from snellen.core.gate import GateStudy
 from snellen.core.study import Judged
 from snellen.errors import BadInput, Fault
 
@@ -21,7 +31,6 @@ RunOrNone = Annotated[
 Targets = Annotated[
     str, typer.Option("--target", help="Accuracy among the answered to reach; several by commas.")
 ]
-InUse = Annotated[float, typer.Option(help="The threshold in use, tried beside those chosen.")]
 Answers = Annotated[
     Path | None,
     typer.Option(help="CSV of round, item, rank, label, confidence: answers to validation clips."),
@@ -35,7 +44,7 @@ def gate(
     protocol: Protocol = None,
     models: Models = None,
     target: Targets = "0.9,0.95",
-    threshold: InUse = SHIPPED_THRESHOLD,
+    threshold: Threshold = None,
     answers: Answers = None,
     data: DataOption = None,
     split: SplitOption = None,
@@ -71,7 +80,11 @@ def gate(
             seen = "neither a run alone nor answers with their data and split"
             raise BadInput(Fault("gate", seen, "RUN, or --answers with --data and --split"))
         found: GateStudy = study_gate(
-            judged, targets=targets, threshold=threshold, protocol=protocol, progress=progress
+            judged,
+            targets=targets,
+            threshold=threshold_of(threshold),
+            protocol=protocol,
+            progress=progress,
         )
     if run is not None:
         show_and_store(run, found.protocol, "gate", found, section(found), json=json)
@@ -91,6 +104,10 @@ def _shares_of(text: str) -> tuple[float, ...]:
             values.append(float(name))
         except ValueError:
             faults.append(Fault("--target", repr(name[:80]), "numbers such as 0.9,0.95"))
+    faults += [
+        Fault("--target", f"{value} twice", "each target once")
+        for value in sorted({value for value in values if values.count(value) > 1})
+    ]
     if faults:
         raise BadInput(faults)
     return tuple(values)

@@ -33,7 +33,8 @@ def train(
     model: Annotated[
         str,
         typer.Option(
-            help="majority, lda, trees, rocket, lstm, gru, gru_mha, landolt or a plugged-in model."
+            help="majority, lda, trees, rocket, lstm, gru, gru_mha, landolt, landolt_rocket "
+            "or a plugged-in model."
         ),
     ],
     regime: Regime = DEFAULT_REGIME,

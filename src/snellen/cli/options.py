@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -26,11 +27,13 @@ __all__ = [
     "SplitFile",
     "Task",
     "TaskOption",
+    "Threshold",
     "ToFile",
     "ToFolder",
     "Workers",
     "names_of",
     "seeds_of",
+    "threshold_of",
 ]
 
 Task = Annotated[str, typer.Argument(help="The task, such as isolated.", show_default=False)]
@@ -60,10 +63,20 @@ Regime = Annotated[
     ),
 ]
 
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Confidence an answer needs; else that of SNELLEN_CONFIDENCE_THRESHOLD, or 0.7.",
+    ),
+]
+
 DEFAULT_REGIME = "snellen"
 DEFAULT_GAP = 10
 # The reference evaluation drew its splits with this one.
 DEFAULT_SEED = 42
+HIGHEST_SEED = 2**31 - 1
 Run = Annotated[Path, typer.Argument(help="A run folder, from snellen run.", show_default=False)]
 TaskOption = Annotated[str, typer.Option("--task", help="The task.")]
 Protocol = Annotated[
@@ -95,10 +108,22 @@ def seeds_of(text: str | None) -> tuple[int, ...] | None:
     if names is None:
         return None
     faults = [
-        Fault("--seeds", f"{name!r}", "whole numbers from 0, separated by commas")
+        Fault("--seeds", repr(name[:20]), f"whole numbers from 0 to {HIGHEST_SEED:,}")
         for name in names
-        if not (name.isascii() and name.isdigit())
+        if not (name.isascii() and name.isdigit() and len(name) <= len(str(HIGHEST_SEED)))
+        or int(name) > HIGHEST_SEED
     ]
     if faults:
         raise BadInput(faults)
-    return tuple(int(name) for name in names)
+    seeds = tuple(int(name) for name in names)
+    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
+    if twice:
+        raise BadInput([Fault("--seeds", f"{seed} twice", "each seed once") for seed in twice])
+    return seeds
+
+
+def threshold_of(given: float | None) -> float:
+    """The threshold in force: the option's, the environment's, or the shipped one."""
+    from snellen.live.threshold import resolve_threshold
+
+    return resolve_threshold(os.environ, None) if given is None else given

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -19,7 +18,9 @@ from snellen.cli.options import (
     Protocol,
     Run,
     TaskOption,
+    Threshold,
     names_of,
+    threshold_of,
 )
 from snellen.cli.show import bars
 from snellen.errors import BadInput, Fault
@@ -37,14 +38,6 @@ Settings = Annotated[
 Frames = Annotated[
     int | None,
     typer.Option(min=1, max=10_000, help="Replay a window of the last so many frames as well."),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Confidence an answer needs; else that of SNELLEN_CONFIDENCE_THRESHOLD, or 0.7.",
-    ),
 ]
 Rounds = Annotated[
     str | None,
@@ -78,11 +71,10 @@ def replay(
     """Stream test clips frame by frame through the live path; live and offline side by side."""
     from snellen.cli.studies import show_and_store
     from snellen.live.replay import study_replay
-    from snellen.live.threshold import resolve_threshold
     from snellen.report.studies.replay import section
     from snellen.tasks import task_verbs
 
-    gate = resolve_threshold(os.environ, None) if threshold is None else threshold
+    gate = threshold_of(threshold)
     chosen = _chosen(names_of(settings, "--settings"), frames, gate)
     only = _numbers(names_of(rounds, "--rounds"))
     verbs = task_verbs(task)

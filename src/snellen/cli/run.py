@@ -34,7 +34,8 @@ def run(
     data: Data,
     output: ToFolder,
     models: Annotated[
-        str | None, typer.Option(help="Models, separated by commas; all in the box by default.")
+        str | None,
+        typer.Option(help="Models, separated by commas; majority, lda, trees, rocket by default."),
     ] = None,
     protocols: Annotated[
         str | None,

@@ -120,7 +120,7 @@ def per_class_table(found: Sequence[Evaluation]) -> Table:
     models = _best_first(headline)
     recalls = {(row.label, row.model): row.recall for row in headline.per_class}
     supports = {row.label: row.support for row in headline.per_class}
-    hardest = sorted(supports, key=lambda x: _share(recalls[x, models[0]]))[:CLASSES_SHOWN]
+    hardest = sorted(supports, key=lambda x: -_worst_last(recalls[x, models[0]]))[:CLASSES_SHOWN]
     return Table(
         name="per_class_comparison",
         caption=f"Recall under {headline.protocol} of the {len(hardest)} classes that "
@@ -259,12 +259,12 @@ def _best_first(evaluation: Evaluation) -> tuple[str, ...]:
     """Models with a row for every class, the most accurate first."""
     real = {row.model for row in evaluation.per_class}
     rows = [row for row in evaluation.models if row.model in real]
-    return tuple(x.model for x in sorted(rows, key=lambda x: -_share(x.accuracy)))
+    return tuple(x.model for x in sorted(rows, key=lambda x: _worst_last(x.accuracy)))
 
 
-def _share(cell: Cell) -> float:
+def _worst_last(cell: Cell) -> float:
     """For sorting only: what has no figure comes after every figure."""
-    return cell.value if isinstance(cell, Measured) else 2.0
+    return -cell.value if isinstance(cell, Measured) else 1.0
 
 
 def _parameters(row: ModelRow) -> str:

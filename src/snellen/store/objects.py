@@ -75,6 +75,10 @@ class ObjectStore:
         write_atomic(self._path(key), FORMAT + b" " + digest.encode() + b"\n" + content)
         return digest
 
+    def discard(self, key: str) -> None:
+        """Forget an object, so that whoever needs it makes it again."""
+        self._path(key).unlink(missing_ok=True)
+
     def keys(self) -> Iterator[str]:
         """All keys, sorted, of damaged objects too."""
         for folder in sorted(self.root.iterdir()):

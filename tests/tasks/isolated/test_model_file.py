@@ -49,6 +49,7 @@ def card_of(saved, model="majority"):
         frames=16,
         vocabulary=("no", "yes"),
         data="d",
+        recordings="f",
         split="s",
         protocol="random",
         rounds=(saved,),

@@ -56,11 +56,11 @@ def _how(result: GateStudy) -> Iterator[str]:
     if result.applied:
         yield (
             "Validation clips were answered by a model fitted on the training clips alone, test "
-            "clips by one fitted on both. Confidences carry a temperature fitted on the same "
-            "validation clips, one number a round, and a network's best epoch was chosen by them "
-            "too: validation flatters a little. What validates in one round is tested in "
-            "another, so for each round the threshold was chosen anew without the clips that it "
-            "tests; the thresholds of the rounds are given as a range."
+            "clips by the final one, which most regimes fit on both. Confidences carry a "
+            "temperature fitted on the same validation clips, one number a round, and a "
+            "network's best epoch was chosen by them too: validation flatters a little. What "
+            "validates in one round is tested in another, so for each round the threshold was "
+            "chosen anew without the clips that it tests; the thresholds of the rounds are given as a range."
         )
     repeated = [
         f"{sweep.protocol} {text.count(sweep.clips)} answers to {text.count(sweep.distinct)} clips"
@@ -164,9 +164,10 @@ def _sets(result: GateStudy) -> Iterator[str]:
     if not rows:
         return
     yield (
-        "Split-conformal sets promise to hold the true sign with probability "
-        f"{text.percent(1 - result.alpha)} %, for clips like those they were calibrated on; a gate "
-        "answers where one label is left. The "
+        "Split-conformal sets aim at holding the true sign with probability "
+        f"{text.percent(1 - result.alpha)} %. The theorem behind them does not hold here: people "
+        "differ, rounds are pooled, and the model is refitted after calibration; so test clips "
+        "have the last word. A gate answers where one label is left. The "
         f"{text.counted(result.depth, 'best label')} of a clip are stored, and a truth below them "
         "counts as missed: these are lower bounds."
     )

@@ -17,7 +17,7 @@ from snellen.core.answers import in_order
 from snellen.core.corpus import Corpus
 from snellen.core.runner import Receipt, run_map
 from snellen.core.split import Split, split_to_json
-from snellen.digest import digest_json
+from snellen.digest import digest_bytes, digest_json
 from snellen.errors import SnellenError
 from snellen.store.objects import ObjectStore
 from snellen.tasks.isolated import rounds
@@ -78,9 +78,37 @@ def answer_all(
     digest = rounds.write_context(
         root / "work", plan.prepared, corpus.classes, corpus.vocabulary, plain, plan.regime
     )
-    specs = _specs(plan)
     _warm_up(plan.models, progress)
     store = ObjectStore(root / "objects")
+    receipts = _rounds(root, store, plan, digest, workers, progress)
+    lost = [receipt.key for receipt in receipts if not _is_kept(root, store, receipt)]
+    if lost:
+        # Its answers are known, but a trained round that is gone cannot be asked anything.
+        for key in lost:
+            store.discard(key)
+        receipts = _rounds(root, store, plan, digest, workers, progress)
+    parts: dict[tuple[str, str, int], list[rounds.RoundResult]] = {}
+    for receipt in receipts:
+        at = receipt.spec["protocol"], receipt.spec["model"], receipt.spec["seed"]
+        parts.setdefault(at, []).append(rounds.read_result(store.get(receipt.key)))
+    by_name = {split.protocol: split for split in plan.splits}
+    for (protocol, model, seed), found in parts.items():
+        files = tuple(result.file for result in found)
+        folder = rounds.model_folder(root, protocol, model, seed)
+        write_model_card(folder, model_card(plan, by_name[protocol], model, seed, files))
+    return {
+        at: Answered(
+            answers=in_order(pa.concat_tables([result.answers for result in found])),
+            held=pa.concat_tables([result.held for result in found]).combine_chunks(),
+        )
+        for at, found in parts.items()
+    }
+
+
+def _rounds(
+    root: Path, store: ObjectStore, plan: Plan, digest: str, workers: int, progress: Progress
+) -> list[Receipt]:
+    specs = _specs(plan)
     done: list[Receipt] = []
     progress("rounds", 0, len(specs))
 
@@ -100,22 +128,14 @@ def answer_all(
         on_receipt=heard,
     )
     _raise_failed(receipts)
-    parts: dict[tuple[str, str, int], list[rounds.RoundResult]] = {}
-    for receipt in receipts:
-        at = receipt.spec["protocol"], receipt.spec["model"], receipt.spec["seed"]
-        parts.setdefault(at, []).append(rounds.read_result(store.get(receipt.key)))
-    by_name = {split.protocol: split for split in plan.splits}
-    for (protocol, model, seed), found in parts.items():
-        files = tuple(result.file for result in found)
-        folder = rounds.model_folder(root, protocol, model, seed)
-        write_model_card(folder, model_card(plan, by_name[protocol], model, seed, files))
-    return {
-        at: Answered(
-            answers=in_order(pa.concat_tables([result.answers for result in found])),
-            held=pa.concat_tables([result.held for result in found]).combine_chunks(),
-        )
-        for at, found in parts.items()
-    }
+    return receipts
+
+
+def _is_kept(root: Path, store: ObjectStore, receipt: Receipt) -> bool:
+    """Whether the trained round still lies where it was written, as it was written."""
+    spec, file = receipt.spec, rounds.read_result(store.get(receipt.key)).file
+    path = rounds.model_folder(root, spec["protocol"], spec["model"], spec["seed"]) / file.file
+    return path.exists() and digest_bytes(path.read_bytes()) == file.sha256
 
 
 def model_card(
@@ -135,6 +155,7 @@ def model_card(
         frames=regime.frames,
         vocabulary=plan.corpus.vocabulary,
         data=plan.corpus.digest,
+        recordings=plan.corpus.features or "none",
         split=split.digest,
         protocol=split.protocol,
         rounds=tuple(files),

@@ -11,15 +11,16 @@ from pathlib import Path
 
 from snellen.digest import digest_bytes, digest_json
 from snellen.tasks.isolated.model import model_module
-from snellen.tasks.isolated.training import learns_in_epochs
+from snellen.tasks.isolated.training import keras_backend, learns_in_epochs
 
 __all__ = ["code_id"]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "aeon", "numba")
 # What a model trained in epochs stands on besides.
-NETWORK_LIBRARIES = ("keras", "jax", "jaxlib", "onnxruntime")
-NETWORK_FILES = "model/neural/*.py"
+NETWORK_LIBRARIES = ("keras", "jax", "jaxlib", "tensorflow", "torch", "onnx", "onnxruntime")
+NETWORK_FILES = ("model/neural/*.py", "model/*.py")
 FILES = (
+    "regime.py",
     "model_file.py",
     "align/__init__.py",
     "align/reference.py",
@@ -38,12 +39,14 @@ def code_id(model: str) -> str:
     files = [here / name for name in FILES]
     libraries: tuple[str, ...] = LIBRARIES
     if learns_in_epochs(module):
-        files += sorted(here.glob(NETWORK_FILES))
+        # A network may be pooled with any other model.
+        files += sorted(file for pattern in NETWORK_FILES for file in here.glob(pattern))
         libraries += NETWORK_LIBRARIES
     sources = {file.relative_to(here).as_posix(): digest_bytes(file.read_bytes()) for file in files}
     file = getattr(module, "__file__", None)
     sources[model] = digest_bytes(Path(file).read_bytes()) if file else "built in"
-    return digest_json({"sources": sources, "libraries": {x: _version(x) for x in libraries}})
+    versions = {x: _version(x) for x in libraries}
+    return digest_json({"sources": sources, "libraries": versions, "backend": keras_backend()})
 
 
 def _version(library: str) -> str:

@@ -55,7 +55,8 @@ class RoundFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a folder of trained rounds is and where it came from.
 
-    ``training`` is the digest of the regime, ``preprocessing`` the fingerprint of
+    ``recordings`` is the digest of the arrays alone, whatever vocabulary they were
+    given. ``training`` is the digest of the regime, ``preprocessing`` the fingerprint of
     the recipe named ``prepared_by``, which brings every clip to ``frames``.
     """
 
@@ -72,6 +73,7 @@ class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     frames: int
     vocabulary: tuple[str, ...]
     data: str
+    recordings: str
     split: str
     protocol: str
     rounds: tuple[RoundFile, ...]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.digest import digest_bytes
 from snellen.errors import BadInput, Fault, Missing
 from snellen.limits import MAX_LABEL_LENGTH, MAX_ONNX_NODES, MAX_ONNX_VALUES
 from snellen.tasks.isolated.model.neural.graph import OPSET
@@ -30,11 +31,12 @@ ALLOWED = "a file that snellen export wrote"
 
 @dataclass(frozen=True, slots=True)
 class CheckedOnnx:
-    """What is known of a graph that passed: its metadata and its sizes."""
+    """What is known of a graph that passed: its metadata, its sizes, and its digest."""
 
     entries: dict[str, str]
     frames: int
     classes: int
+    graph: str
 
 
 def checked_model(data: bytes, where: str) -> CheckedOnnx:
@@ -53,6 +55,7 @@ def checked_model(data: bytes, where: str) -> CheckedOnnx:
         model.ParseFromString(data)
     except Exception as error:  # the parser's errors have no class of their own
         raise BadInput(Fault(where, "not an ONNX file, or a damaged one", ALLOWED)) from error
+    graph = graph_digest(model)
     faults = [*_model_faults(model, where), *_constant_faults(model.graph, where)]
     if not faults:
         faults = [*_port_faults(model.graph, where)]
@@ -63,7 +66,12 @@ def checked_model(data: bytes, where: str) -> CheckedOnnx:
     entries = {entry.key: entry.value for entry in model.metadata_props}
     frames = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
     classes = model.graph.output[0].type.tensor_type.shape.dim[1].dim_value
-    return CheckedOnnx(entries, frames, classes)
+    return CheckedOnnx(entries, frames, classes, graph)
+
+
+def graph_digest(model: Any) -> str:
+    """The digest of a model's graph, weights and all, as it was built or parsed."""
+    return digest_bytes(model.graph.SerializeToString(deterministic=True))
 
 
 def _model_faults(model: Any, where: str) -> Iterator[Fault]:
@@ -178,6 +186,8 @@ def _shape_faults(model: Any, where: str) -> Iterator[Fault]:
     """Whether the graph is sound, and how much it would compute for a batch of clips."""
     from onnx import checker, shape_inference
 
+    # What the file says of its own sizes is not evidence: all of them are worked out anew.
+    del model.graph.value_info[:]
     for port in model.graph.input:
         port.type.tensor_type.shape.dim[0].dim_value = CLIPS_AT_ONCE
     try:

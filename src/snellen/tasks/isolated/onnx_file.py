@@ -31,7 +31,7 @@ from snellen.tasks.isolated.model.neural.graph import KINDS, graph
 from snellen.tasks.isolated.model.neural.network import answers_in_chunks, session_of
 from snellen.tasks.isolated.model.neural.sketch import Sketch
 from snellen.tasks.isolated.model_file import ModelCard, RoundFile, load_round, read_model_card
-from snellen.tasks.isolated.onnx_checks import checked_model
+from snellen.tasks.isolated.onnx_checks import checked_model, graph_digest
 from snellen.tasks.isolated.onnx_metadata import (
     OnnxMetadata,
     metadata_from_text,
@@ -41,6 +41,7 @@ from snellen.tasks.isolated.onnx_metadata import (
 __all__ = ["OnnxModel", "card_of_onnx", "export_bytes", "export_model", "read_onnx"]
 
 OUTPUTS = ("log_probabilities", "probabilities")
+SEAL = "content"
 # Shares in single precision, summed over many classes.
 SUM_TOLERANCE = 1e-4
 
@@ -94,7 +95,9 @@ def export_bytes(kind: str, weights: Mapping[str, np.ndarray], metadata: OnnxMet
         for name in OUTPUTS
     )
     model.producer_name, model.producer_version = "snellen", __version__
-    helper.set_model_props(model, metadata_to_text(metadata))
+    entries = metadata_to_text(metadata)
+    entries[SEAL] = _seal(graph_digest(model), entries)
+    helper.set_model_props(model, entries)
     return bytes(model.SerializeToString(deterministic=True))
 
 
@@ -142,7 +145,12 @@ def read_onnx(path: Path) -> OnnxModel:
     where = str(path)
     data = read_limited(path, MAX_ONNX_BYTES)
     model = checked_model(data, where)
+    stated = model.entries.pop(SEAL, None)
     metadata = metadata_from_text(model.entries, where)
+    if stated != _seal(model.graph, model.entries):
+        raise BadInput(
+            Fault(where, "not the graph or metadata that was written", "untouched", field=SEAL)
+        )
     faults = [
         Fault(where, f"{seen} of the graph", f"{said}, as the metadata says", field=name)
         for name, seen, said in (
@@ -158,6 +166,11 @@ def read_onnx(path: Path) -> OnnxModel:
     except ValueError as error:
         raise BadInput(Fault(where, str(error), "a model that runs")) from error
     return OnnxModel(metadata, path, data, session)
+
+
+def _seal(graph: str, entries: Mapping[str, str]) -> str:
+    """One digest over graph and metadata: a damaged file is no model, nor is an edited one."""
+    return digest_json([graph, {name: entries[name] for name in sorted(entries) if name != SEAL}])
 
 
 def card_of_onnx(model: OnnxModel) -> ModelCard:
@@ -182,6 +195,7 @@ def card_of_onnx(model: OnnxModel) -> ModelCard:
         frames=said.frames,
         vocabulary=said.labels,
         data=said.data,
+        recordings=said.recordings,
         split=said.split,
         protocol=said.protocol,
         rounds=(only,),
@@ -199,6 +213,7 @@ def _metadata_of(
         settings=_settings_of(card),
         frames=card.frames,
         data=card.data,
+        recordings=card.recordings,
         split=card.split,
         protocol=card.protocol,
         round=round_,

@@ -20,6 +20,7 @@ from snellen.digest import canonical_json, digest_json
 from snellen.errors import BadInput, Fault
 from snellen.limits import MAX_FRAMES, MAX_LABEL_LENGTH
 from snellen.store.files import parse_json
+from snellen.tasks.isolated.align import DEFAULT, PREPROCESSINGS
 
 __all__ = ["FORMAT", "OnnxMetadata", "metadata_from_text", "metadata_to_text"]
 
@@ -37,6 +38,7 @@ class OnnxMetadata(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] | None
     frames: int
     data: str
+    recordings: str
     split: str
     protocol: str
     round: int
@@ -102,14 +104,14 @@ def _impossible(values: Mapping[str, Any], where: str) -> Iterator[Fault]:
     said = values.get("format", FORMAT)
     if said != FORMAT:
         yield Fault(where, repr(said[:MAX_LABEL_LENGTH]), FORMAT, field="format")
-    labels = values.get("labels", ("any",))
-    if not labels:
-        yield Fault(where, "no label", "at least one", field="labels")
-    for label in sorted({label for label in labels if labels.count(label) > 1}):
-        yield Fault(where, f"{label!r} twice", "each label once", field="labels")
-    if any(len(label) > MAX_LABEL_LENGTH for label in labels):
-        allowed = f"at most {MAX_LABEL_LENGTH} characters"
-        yield Fault(where, "a longer label", allowed, field="labels")
+    yield from _label_faults(values.get("labels", ("any",)), where)
+    for name in ("round", "seed"):
+        if values.get(name, 0) < 0:
+            yield Fault(where, str(values[name]), "a number from 0", field=name)
+    recipe = values.get("preprocessing", DEFAULT)
+    if recipe not in PREPROCESSINGS:
+        allowed = f"one of: {', '.join(PREPROCESSINGS)}"
+        yield Fault(where, repr(recipe[:MAX_LABEL_LENGTH]), allowed, field="preprocessing")
     if not 1 <= values.get("frames", 1) <= MAX_FRAMES:
         yield Fault(where, str(values["frames"]), f"1 to {MAX_FRAMES:,}", field="frames")
     heat = values.get("temperature")
@@ -120,3 +122,15 @@ def _impossible(values: Mapping[str, Any], where: str) -> Iterator[Fault]:
     settings = values.get("settings")
     if settings is not None and digest_json(settings) != values.get("fingerprint"):
         yield Fault(where, "not the digest of the settings", "it", field="fingerprint")
+
+
+def _label_faults(labels: tuple[str, ...], where: str) -> Iterator[Fault]:
+    if not labels:
+        yield Fault(where, "no label", "at least one", field="labels")
+    for label in sorted({label for label in labels if labels.count(label) > 1}):
+        yield Fault(where, f"{label!r} twice", "each label once", field="labels")
+    if any(not label.strip() or not label.isprintable() for label in labels):
+        yield Fault(where, "an empty or unprintable label", "printable text", field="labels")
+    if any(len(label) > MAX_LABEL_LENGTH for label in labels):
+        allowed = f"at most {MAX_LABEL_LENGTH} characters"
+        yield Fault(where, "a longer label", allowed, field="labels")

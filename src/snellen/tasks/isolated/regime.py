@@ -20,8 +20,6 @@ from snellen.errors import BadInput, Fault
 
 __all__ = ["REFERENCE", "REGIMES", "SNELLEN", "Regime", "regime_by_name"]
 
-REFIT_START = 0.3
-
 
 @dataclass(frozen=True, slots=True)
 class Regime:
@@ -49,13 +47,14 @@ class Regime:
     averaging: float
     gradient_norm: float
     refit_share: float
+    refit_start: float
 
     @property
     def refit_rates(self) -> tuple[float, ...]:
-        """Learning rates of the refit, one an epoch: from REFIT_START of the first down to 0."""
+        """Learning rates of the refit, one an epoch: from ``refit_start`` of the first to 0."""
         epochs = math.ceil(self.epochs * self.refit_share)
         waves = (math.cos(math.pi * (k + 0.5) / epochs) for k in range(epochs))
-        return tuple(REFIT_START * self.learning_rate * (1 + wave) / 2 for wave in waves)
+        return tuple(self.refit_start * self.learning_rate * (1 + wave) / 2 for wave in waves)
 
     @property
     def digest(self) -> str:
@@ -85,6 +84,7 @@ REFERENCE = Regime(
     averaging=0.0,
     gradient_norm=0.0,
     refit_share=0.0,
+    refit_start=0.0,
 )
 
 # `copies` of 0: every clip is augmented anew in every epoch.
@@ -104,6 +104,7 @@ SNELLEN = Regime(
     averaging=0.99,
     gradient_norm=1.0,
     refit_share=0.25,
+    refit_start=0.3,
 )
 
 REGIMES = {

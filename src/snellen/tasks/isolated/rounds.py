@@ -32,6 +32,7 @@ from snellen.tasks.isolated.regime import Regime
 from snellen.tasks.isolated.training import (
     Tuition,
     answers_of,
+    clear_checkpoints,
     fit_round,
     held_rows,
     held_table,
@@ -147,6 +148,7 @@ def answer_round(context: Context, spec: Mapping[str, Any]) -> bytes:
     split = context.splits[spec["protocol"]]
     folder = model_folder(context.root, spec["protocol"], spec["model"], spec["seed"])
     start_folder(folder)
+    tuition = Tuition(context.regime, spec["seed"], checkpoints=folder)
     fitted = fit_round(
         model_module(spec["model"]),
         context.prepared,
@@ -154,12 +156,13 @@ def answer_round(context: Context, spec: Mapping[str, Any]) -> bytes:
         len(context.vocabulary),
         split,
         spec["round"],
-        Tuition(context.regime, spec["seed"], checkpoints=folder),
+        tuition,
     )
     tested = split.positions(spec["round"], TEST)
     answers = answers_of(fitted.trained, context.prepared, context.vocabulary, tested)
     held = held_table(fitted, context.prepared, context.vocabulary, spec["round"])
     file = save_round(folder, spec["round"], fitted.trained)
+    clear_checkpoints(tuition, spec["round"])
     return canonical_json(
         {
             "file": msgspec.to_builtins(file),

@@ -110,6 +110,8 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
     with RunFolder.write(root) as folder:
         asked = _settings_json(settings, protocols)
         _require_same_run(folder, asked, corpus)
+        if folder.sealed:
+            return _finished(folder)
         pieces.put_struct(folder, "settings.json", asked)
         pieces.put_corpus(folder, corpus)
         for split in splits:
@@ -137,6 +139,12 @@ def run(recordings: Recordings, root: Path, settings: RunSettings, progress: Pro
         _put_seeds(folder, plan, answered)
         folder.seal()
     return RunResult(audit, ladder, tuple(card for card, _ in results.values()))
+
+
+def _finished(folder: RunFolder) -> RunResult:
+    """What a finished run found: whoever wants it made anew chooses another folder."""
+    cards = tuple(pieces.get_card(folder, *at) for at in pieces.cards_in(folder))
+    return RunResult(pieces.get_audit(folder), pieces.get_ladder(folder), cards)
 
 
 def _put_seeds(

@@ -19,11 +19,12 @@ from snellen.core.corpus import Corpus
 from snellen.core.ladder import Ladder
 from snellen.core.split import TEST, VALIDATION, Split
 from snellen.core.study import Judged, Study, Subject, Trained
+from snellen.digest import digest_json
 from snellen.errors import BadInput, Fault, Mismatch, Missing
 from snellen.signal.keypoints import Keypoints
 from snellen.store.folder import RunFolder
 from snellen.tasks.isolated import pieces
-from snellen.tasks.isolated.align import prepare
+from snellen.tasks.isolated.align import prepare, settings_of
 from snellen.tasks.isolated.audit import group_names
 from snellen.tasks.isolated.data import Recordings
 from snellen.tasks.isolated.model_file import ModelCard, load_round, read_model_card
@@ -148,6 +149,11 @@ def open_study(
     name = ladder.headline if protocol is None else _one_of(run, "protocol", protocol, held)
     split = pieces.get_split(run, name)
     regime = regime_by_name(settings["regime"])
+    here = settings_of(keypoints.layout, preprocessing=regime.preprocessing, frames=regime.frames)
+    scored = pieces.get_card(run, name, ladder.models[0]).contract["preprocessing"]
+    if digest_json(here) != scored:
+        what = f"this version prepares recordings otherwise than {run.root} did (run, here)"
+        raise Mismatch(what, {"preprocessing": (scored[:12], digest_json(here)[:12])})
     return Study(
         corpus=corpus.name,
         protocol=name,
@@ -175,8 +181,11 @@ def _prepared(keypoints: Keypoints, *, regime: Regime) -> tuple[np.ndarray, np.n
 def _subject(run: RunFolder, split: Split, model: str, seed: int) -> Subject:
     folder = model_folder(run.root, split.protocol, model, seed)
     if not folder.exists():
-        raise Missing(f"{run.root} kept no {model} of {split.protocol}: run it again to train it")
+        raise Missing(
+            f"{run.root} kept no {model} of {split.protocol}: train it by a run into another folder"
+        )
     card = read_model_card(folder)
+    _require_of_run(run, split, card, folder)
     return Subject(
         model=model,
         rounds=tuple(entry.round for entry in card.rounds),
@@ -184,6 +193,23 @@ def _subject(run: RunFolder, split: Split, model: str, seed: int) -> Subject:
         parameters=load_round(folder, card, card.rounds[0].round).parameters,
         folder=folder,
     )
+
+
+def _require_of_run(run: RunFolder, split: Split, card: ModelCard, folder: Path) -> None:
+    """Trained rounds must be those whose answers the run scored, not some of another split."""
+    scored = pieces.get_card(run, split.protocol, card.model)
+    pairs = {
+        "split": (card.split, scored.contract["split"]),
+        "data": (card.data, scored.contract["data"]),
+        "preprocessing": (card.preprocessing, scored.contract["preprocessing"]),
+        "training": (card.training, scored.contract["training"]),
+        "seed": (str(card.seed), scored.contract["seed"]),
+        "recipe": (card.recipe, dict(scored.signature)["recipe"]),
+        "rounds": (str(len(card.rounds)), str(split.rounds)),
+    }
+    fields = {name: (a[:12], b[:12]) for name, (a, b) in pairs.items() if a != b}
+    if fields:
+        raise Mismatch(f"{folder} holds other models than the run scored (there, run)", fields)
 
 
 def _load(folder: Path, card: ModelCard, split: Split, round_: int) -> Trained:

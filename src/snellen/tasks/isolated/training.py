@@ -8,6 +8,7 @@ them: whoever tunes a gate needs answers to clips the model had not seen.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import pyarrow as pa
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from snellen.core.answers import spans
+from snellen.core.answers import in_order, spans
 from snellen.core.split import TRAIN, VALIDATION, Split
 from snellen.errors import BadInput, Fault
 from snellen.tasks.isolated.align import Prepared
@@ -37,9 +38,11 @@ __all__ = [
     "Trained",
     "Tuition",
     "answers_of",
+    "clear_checkpoints",
     "fit_round",
     "held_rows",
     "held_table",
+    "keras_backend",
     "learns_in_epochs",
     "recipe",
     "temperature_of",
@@ -101,6 +104,10 @@ class Tuition:
     checkpoints: Path | None = None
     on_epoch: Callable[[str, int, int], None] | None = None
 
+    def checkpoint(self, phase: str, round_: int) -> Path:
+        """The file of one phase of one round."""
+        return (self.checkpoints or Path()) / f"round-{round_:02d}.{phase}.npz"
+
     def course(self, phase: str, round_: int, start: Mapping[str, np.ndarray] | None) -> Course:
         """The course of one phase of one round; with ``start`` that of the refit."""
         heard = self.on_epoch
@@ -110,7 +117,7 @@ class Tuition:
             seed=self.seed,
             rates=None if start is None else self.regime.refit_rates,
             start=start,
-            checkpoint=None if folder is None else folder / f"round-{round_:02d}.{phase}.npz",
+            checkpoint=None if folder is None else self.checkpoint(phase, round_),
             on_epoch=None if heard is None else lambda done, most: heard(phase, done, most),
         )
 
@@ -158,6 +165,11 @@ def learns_in_epochs(module: ModelModule | EpochModule) -> bool:
     return hasattr(module, "learn")
 
 
+def keras_backend() -> str:
+    """The framework under Keras: of one seed, each gives other weights."""
+    return os.environ.get("KERAS_BACKEND", "jax")
+
+
 def fit_round(
     module: ModelModule | EpochModule,
     prepared: Prepared,
@@ -198,6 +210,13 @@ def fit_round(
     return FittedRound(Trained(final, temperature), validation, _cooled(raw, temperature))
 
 
+def clear_checkpoints(tuition: Tuition, round_: int) -> None:
+    """Remove what a round left to go on from, once the trained round is saved."""
+    if tuition.checkpoints is not None:
+        for phase in ("fit", "refit"):
+            tuition.checkpoint(phase, round_).unlink(missing_ok=True)
+
+
 def _fitted(
     module: ModelModule | EpochModule,
     data: TrainingData,
@@ -221,11 +240,26 @@ def _subset(prepared: Prepared, labels: np.ndarray, classes: int, at: np.ndarray
 def answers_of(
     trained: Trained, prepared: Prepared, vocabulary: Sequence[str], positions: np.ndarray
 ) -> pa.Table:
-    """SPANS rows of the clips at ``positions``: the five most probable labels each."""
+    """SPANS rows of the clips at ``positions``: the five most probable labels each.
+
+    A clip in which nothing was detected is not answered: its row abstains.
+    """
+    dark = positions[~_seen(prepared, positions)]
+    positions = positions[_seen(prepared, positions)]
+    silence = [prepared.items[k] for k in dark]
+    kept = spans(silence, [1] * len(dark), [None] * len(dark), [None] * len(dark))
     if len(positions) == 0:
-        return spans([], [], [], [])
+        return kept
     logs = trained.log_probabilities(prepared.values[positions], prepared.mask[positions])
-    return spans(*_ranked(logs, prepared, vocabulary, positions))
+    return in_order(
+        pa.concat_tables([kept, spans(*_ranked(logs, prepared, vocabulary, positions))])
+    )
+
+
+def _seen(prepared: Prepared, positions: np.ndarray) -> np.ndarray:
+    """Whether any point was detected in each clip; a recipe without a mask has zeros for none."""
+    present = prepared.mask[positions].any(axis=(1, 2))
+    return np.asarray(present & prepared.values[positions].any(axis=(1, 2)))
 
 
 def _ranked(
@@ -246,7 +280,9 @@ def held_table(
     fitted: FittedRound, prepared: Prepared, vocabulary: Sequence[str], round_: int
 ) -> pa.Table:
     """What a round said of its validation clips, as HELD rows."""
-    columns = _ranked(fitted.held_log_probabilities, prepared, vocabulary, fitted.held)
+    seen = _seen(prepared, fitted.held)
+    logs = fitted.held_log_probabilities[seen]
+    columns = _ranked(logs, prepared, vocabulary, fitted.held[seen])
     return held_rows([round_] * len(columns[0]), *columns)
 
 
@@ -274,4 +310,5 @@ def recipe(
     }
     if learns_in_epochs(module):
         said["regime"] = tuition.regime.to_json()
+        said["backend"] = keras_backend()
     return said

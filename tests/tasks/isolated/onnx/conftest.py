@@ -103,6 +103,7 @@ def metadata():
         settings=settings,
         frames=FRAMES,
         data="d",
+        recordings="f",
         split="s",
         protocol="signer",
         round=1,

@@ -112,10 +112,10 @@ def _transformed(parts: tuple[np.ndarray, ...], values: np.ndarray) -> np.ndarra
     if int(parts[1].max()) >= channels or SPAN * int(parts[2].max()) >= frames:
         raise ValueError("this transform was fitted on other channels or longer clips")
     transform = MiniRocket(n_kernels=KERNELS, n_jobs=1)
+    # What fitting would leave behind: to fit anything here takes as long as a hundred clips.
+    transform.parameters, transform._n_jobs = parts, 1  # noqa: SLF001
     with _quiet():
-        transform.fit(_series(values[:1]))
-        transform.parameters = parts
-        return np.asarray(transform.transform(_series(values)))
+        return np.asarray(transform._transform(_series(values)))  # noqa: SLF001
 
 
 def warm_up() -> None:

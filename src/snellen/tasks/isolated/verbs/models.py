@@ -38,7 +38,13 @@ from snellen.tasks.isolated.model_file import (
 from snellen.tasks.isolated.onnx_file import OnnxModel, card_of_onnx, read_onnx
 from snellen.tasks.isolated.recipe_file import Recipe, recipe_path, write_recipe
 from snellen.tasks.isolated.regime import regime_by_name
-from snellen.tasks.isolated.training import Trained, Tuition, answers_of, fit_round
+from snellen.tasks.isolated.training import (
+    Trained,
+    Tuition,
+    answers_of,
+    clear_checkpoints,
+    fit_round,
+)
 from snellen.tasks.isolated.verbs.source import Source, with_keypoints
 
 __all__ = ["predict", "train"]
@@ -77,6 +83,7 @@ def train(
             module, prepared, corpus.classes, len(corpus.vocabulary), frozen, k, tuition
         )
         saved.append(save_round(output, k, fitted.trained))
+        clear_checkpoints(tuition, k)
     progress(f"training {model}", frozen.rounds, frozen.rounds)
     card = model_card(plan, frozen, model, seed, saved)
     write_model_card(output, card)
@@ -105,7 +112,7 @@ def predict(
     require_fit(card, prepared)
     corpus = recordings.corpus
     if split_file is None:
-        if corpus.digest == card.data:
+        if corpus.features == card.recordings:
             seen = "the recordings this model was trained on, without a split"
             raise BadInput(
                 Fault(

@@ -24,7 +24,14 @@ __all__ = ["Network", "answers_in_chunks", "network", "session_of"]
 # Larger batches leave the cache of a core.
 CLIPS_AT_ONCE = 32
 FATAL_ONLY = 4
-MEASURED = ("standardise.mean", "standardise.spread")
+# Read off the training clips, not learnt.
+MEASURED = (
+    "standardise.mean",
+    "standardise.spread",
+    "rocket.mean",
+    "rocket.spread",
+    "rocket.biases",
+)
 NOT_WEIGHTS = ("trained", "rates", "frames")
 
 

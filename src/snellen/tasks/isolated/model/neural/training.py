@@ -70,7 +70,7 @@ def learn_network(
     state = _trained(net, data, held, course, _contract(kind, data, held, course))
     _assign(net.trainable_variables, state.best)
     epochs = int(np.argmin(state.losses)) + 1 if held is not None else len(state.rates)
-    learnt = network(
+    return network(
         kind,
         {
             **weights_of(net),
@@ -79,9 +79,6 @@ def learn_network(
             "frames": np.array([data.values.shape[1]], np.int64),
         },
     )
-    if course.checkpoint is not None:
-        course.checkpoint.unlink(missing_ok=True)
-    return learnt
 
 
 def _readable(held: TrainingData | None, trained: np.ndarray) -> TrainingData | None:
