@@ -200,3 +200,21 @@ def test_a_clip_out_of_vocabulary_teaches_nothing():
     fit_round(module, prepared(4), np.array([0, -1, 1, 1]), 2, split(roles), 0, TUITION)
 
     assert module.seen == [[0, 2]]
+
+
+def test_a_clip_in_which_nothing_was_detected_is_not_answered():
+    dark = prepared(2)
+    dark.mask[1] = False
+    values = dark.values.copy()
+    values[0] = 1
+    dark = Prepared(dark.items, values, dark.mask, dark.settings)
+    trained = Trained(Fixed(np.log([[0.7, 0.3], [0.7, 0.3]])), None)
+
+    rows = answers_of(trained, dark, ("a", "b"), np.array([0, 1])).to_pylist()
+
+    assert [(row["item"], row["rank"], row["label"]) for row in rows] == [
+        ("c0", 1, "a"),
+        ("c0", 2, "b"),
+        ("c1", 1, None),
+    ]
+    assert rows[2]["confidence"] is None

@@ -60,7 +60,8 @@ def _how(result: GateStudy) -> Iterator[str]:
             "temperature fitted on the same validation clips, one number a round, and a "
             "network's best epoch was chosen by them too: validation flatters a little. What "
             "validates in one round is tested in another, so for each round the threshold was "
-            "chosen anew without the clips that it tests; the thresholds of the rounds are given as a range."
+            "chosen anew without the clips that it tests; the thresholds of the rounds are given "
+            "as a range."
         )
     repeated = [
         f"{sweep.protocol} {text.count(sweep.clips)} answers to {text.count(sweep.distinct)} clips"

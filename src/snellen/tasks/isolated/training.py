@@ -52,6 +52,7 @@ RANKS = 5
 # Ridge scores hardly leave [-1, 1], so honest temperatures lie far below 1.
 COLDEST, HOTTEST = 0.01, 100.0
 DECIMALS = 6
+NO_MASK = "zeros, no mask"
 CLIPS_AT_ONCE = 1024
 
 HELD = pa.schema(
@@ -257,9 +258,10 @@ def answers_of(
 
 
 def _seen(prepared: Prepared, positions: np.ndarray) -> np.ndarray:
-    """Whether any point was detected in each clip; a recipe without a mask has zeros for none."""
-    present = prepared.mask[positions].any(axis=(1, 2))
-    return np.asarray(present & prepared.values[positions].any(axis=(1, 2)))
+    """Whether any point was detected in each clip."""
+    # A recipe without a mask has zeros where nothing was.
+    said = prepared.values if prepared.settings.get("missing") == NO_MASK else prepared.mask
+    return np.asarray(said[positions].any(axis=(1, 2)))
 
 
 def _ranked(

@@ -141,7 +141,16 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(whole, tmp_pat
 
     assert heard == [(3, EPOCHS), (4, EPOCHS)]
     assert same(resumed.arrays(), whole.arrays())
-    assert not checkpoint.exists()
+
+    heard.clear()
+    finished = gru.learn(
+        clips(),
+        clips(seed=1),
+        Course(REGIME, 3, checkpoint=checkpoint, on_epoch=lambda done, most: heard.append(done)),
+    )
+
+    assert heard == []
+    assert same(finished.arrays(), whole.arrays())
 
 
 @pytest.mark.train

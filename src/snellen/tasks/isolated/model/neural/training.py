@@ -56,7 +56,8 @@ def learn_network(
     With ``course.rates`` exactly these epochs are trained, from the weights in
     ``course.start`` if there are any, and the last one is kept. Otherwise the
     regime's schedule runs: the epoch of least loss on ``held`` is kept, or the last
-    one where nothing can be held against it.
+    one where nothing can be held against it. The checkpoint of a training that is
+    done stays: its owner knows when nothing will ask for it again.
 
     Raises:
         Missing: Keras, its backend or ONNX Runtime is not installed.
