@@ -71,3 +71,23 @@ def bench() -> str:
         "the three."
     )
     return "\n".join(["| what | measured |", "|---|---|", *lines, "", calls])
+
+
+def predict_bench() -> str:
+    """How much faster one clip is read than by Keras on TensorFlow, and how near the bound."""
+    found = json.loads((RESULTS / "bench-predict.json").read_text())
+    lines = [
+        f"| {row['network']} | {row['snellen_ms']:.2f} "
+        f"| {row['ratio_shortest_tf_function']:.1f} "
+        f"(median {row['ratio_tf_function']['median']:.1f}) "
+        f"| {row['times_bound']:.1f} |"
+        for row in found["results"]
+    ]
+    head = "| network | one clip, ms | times faster than a compiled Keras call | times the bound |"
+    missed = [row["network"] for row in found["results"] if not row["near_the_bound"]]
+    goals = (
+        f"The goal of {found['goal']:.0f} times a compiled call is held against the shortest calls "
+        f"of both; the goal of at most {found['bound_goal']} times the arithmetic bound is "
+        + (f"missed by {', '.join(missed)}." if missed else "met by all.")
+    )
+    return "\n".join([head, "|---|---|---|---|", *lines, "", goals])

@@ -42,7 +42,7 @@ def train(
     layout: Layout = None,
     seed: Seed = DEFAULT_SEED,
 ) -> None:
-    """Train one model on every round of a split; a stopped training goes on."""
+    """Train one model on every round of a split."""
     from snellen.tasks import task_verbs
 
     verbs = task_verbs(task)

@@ -62,7 +62,10 @@ def train(
     output: Path,
     progress: Progress,
 ) -> ModelCard:
-    """Train one model on every round of a split, into a folder; a stopped training goes on."""
+    """Train one model on every round of a split, into a folder.
+
+    A stopped training goes on in the round it was stopped in; earlier rounds are trained again.
+    """
     module = model_module(model)
     contract = regime_by_name(regime)
     recordings, keypoints = with_keypoints(source)
