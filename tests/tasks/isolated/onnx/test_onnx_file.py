@@ -217,6 +217,7 @@ def save_folder(path, model, prepared, trained):
         frames=5,
         vocabulary=("no", "thank you", "yes"),
         data="other recordings",
+        recordings="other arrays",
         split="s",
         protocol="signer",
         rounds=(saved,),
