@@ -66,9 +66,7 @@ Regime = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(
-        min=0,
-        max=1,
-        help="Confidence an answer needs; else that of SNELLEN_CONFIDENCE_THRESHOLD, or 0.7.",
+        help="Confidence an answer needs; else that of SNELLEN_CONFIDENCE_THRESHOLD, or 0.7."
     ),
 ]
 
@@ -126,4 +124,8 @@ def threshold_of(given: float | None) -> float:
     """The threshold in force: the option's, the environment's, or the shipped one."""
     from snellen.live.threshold import resolve_threshold
 
-    return resolve_threshold(os.environ, None) if given is None else given
+    if given is None:
+        return resolve_threshold(os.environ, None)
+    if not 0 <= given <= 1:
+        raise BadInput(Fault("threshold", str(given), "0 to 1"))
+    return given

@@ -147,10 +147,6 @@ def read_onnx(path: Path) -> OnnxModel:
     model = checked_model(data, where)
     stated = model.entries.pop(SEAL, None)
     metadata = metadata_from_text(model.entries, where)
-    if stated != _seal(model.graph, model.entries):
-        raise BadInput(
-            Fault(where, "not the graph or metadata that was written", "untouched", field=SEAL)
-        )
     faults = [
         Fault(where, f"{seen} of the graph", f"{said}, as the metadata says", field=name)
         for name, seen, said in (
@@ -161,6 +157,10 @@ def read_onnx(path: Path) -> OnnxModel:
     ]
     if faults:
         raise BadInput(faults)
+    if stated != _seal(model.graph, model.entries):
+        raise BadInput(
+            Fault(where, "not the graph or metadata that was written", "untouched", field=SEAL)
+        )
     try:
         session = session_of(data)
     except ValueError as error:
