@@ -9,7 +9,7 @@ from hypothesis import settings
 
 # What a machine must have when it is told so: there a skip is a failure.
 REQUIRED = {"shared": "SNELLEN_REQUIRE_SHARED", "browser": "SNELLEN_REQUIRE_BROWSER"}
-TRAIN = ("sklearn", "aeon")
+TRAIN = ("sklearn", "aeon", "keras", "jax", "onnxruntime")
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

@@ -187,6 +187,7 @@ def run(tmp_path_factory):
     return root / "run"
 
 
+@pytest.mark.train
 def test_evaluate_writes_the_files_of_the_reference_evaluation(run, tmp_path):
     code, out, error = quick("evaluate", run, "-o", tmp_path / "out")
 
@@ -210,6 +211,7 @@ def test_evaluate_writes_the_files_of_the_reference_evaluation(run, tmp_path):
     assert 100 < min(width, height) < 4000
 
 
+@pytest.mark.train
 def test_the_summary_agrees_with_the_cards_of_the_run(run, tmp_path):
     quick("evaluate", run, "-o", tmp_path)
     card = json.loads((run / "cards" / "signer" / "lda.json").read_text())
@@ -227,6 +229,7 @@ def test_the_summary_agrees_with_the_cards_of_the_run(run, tmp_path):
     assert float(rows[2]["accuracy"]) == 1 / 4
 
 
+@pytest.mark.train
 def test_evaluate_as_json_is_one_evaluation_a_protocol(run, tmp_path):
     code, out, _ = quick("evaluate", run, "-o", tmp_path, "--json")
 
@@ -234,6 +237,7 @@ def test_evaluate_as_json_is_one_evaluation_a_protocol(run, tmp_path):
     assert [x["protocol"] for x in json.loads(out)] == ["signer", "random"]
 
 
+@pytest.mark.train
 def test_a_report_shows_the_studies_of_its_run_and_evaluate_their_latency(run, tmp_path):
     run = shutil.copytree(run, tmp_path / "run")
     stored(run)

@@ -1,12 +1,14 @@
 """An exported file is one piece: whatever is changed in it, it is no model any more."""
 
 import numpy as np
-import onnx
 import pytest
 
 from snellen.errors import BadInput
 from snellen.tasks.isolated.onnx_file import export_bytes, read_onnx
 from snellen.tasks.isolated.onnx_metadata import metadata_from_text
+
+onnx = pytest.importorskip("onnx", reason="onnx not installed: the [onnx] extra")
+pytest.importorskip("onnxruntime", reason="onnxruntime not installed: the [onnx] extra")
 
 
 @pytest.fixture
