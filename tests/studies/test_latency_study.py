@@ -1,5 +1,6 @@
 """Latency with a clock made by hand: every piece of work says how long it takes."""
 
+import gc
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -191,17 +192,19 @@ def test_a_model_says_what_it_takes_to_be_loaded(tmp_path):
 
 @pytest.mark.skipif(resident_mib() is None, reason="this system does not say what a process holds")
 def test_memory_is_what_each_copy_adds(tmp_path):
+    gc.collect()  # what earlier tests left must not go away while this one counts
     work = Work()
     held = []
     light = work.subject("a", tmp_path, plain)
 
     def load(round_):
-        held.append(np.ones(3 * 2**20))  # 24 MiB
+        held.append(np.ones(12 * 2**20))  # 96 MiB
         return light.load(round_)
 
     (one,) = measured(work, replace(light, load=load)).models
 
-    assert one.memory_mib == pytest.approx(24, abs=2)
+    # Whatever else the process lets go of meanwhile is small beside this.
+    assert one.memory_mib == pytest.approx(96, abs=32)
 
 
 def test_memory_is_unknown_where_the_system_does_not_say(tmp_path, monkeypatch):
