@@ -161,6 +161,7 @@ def page(results: Path) -> str:
         runs=runs(results),
         published=lambda key: published(results, key),
         timing=timing(results),
+        further={path.name.split(".")[0].rpartition("-")[2] for path in results.glob("*-*.json")},
         clips_scored=clips_scored,
         count=text.count,
         counted=text.counted,
